@@ -37,7 +37,8 @@ USERLIB_C := segments restore_far stack_state stack_switch page thread_page regi
 	interpose_thread main_exit interpose_signal interpose_handler interpose_sysv \
 	interpose_prctl confined self_sampler self_state self_signal self_altstack self_source \
 	self_sample self_modules self_ring local_libc linker_object context_capture context_id \
-	context_modules context_set context_test context_words dictionary crash crash_stack
+	context_modules context_set context_test context_words dictionary crash crash_stack \
+	quiet_write
 # Assembly files of every executable's runtime, in front of the C files.
 USERLIB_S := pushpop leaf_entry signal_entry sampling_entry syscall_stub vfork thread_body \
 	main_stub
@@ -49,7 +50,7 @@ USERLIB_GENERAL_REGS := segments restore_far stack_state stack_switch interpose_
 # not: GCC would call memcmp there instead of comparing in place.
 USERLIB_SIZE := page thread_page registry origin interpose_thread main_exit interpose_signal \
 	interpose_handler interpose_sysv interpose_prctl confined self_sampler self_state \
-	self_altstack self_source context_set dictionary crash crash_stack
+	self_altstack self_source context_set dictionary crash crash_stack quiet_write
 
 USERLIB_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden \
 	-fno-stack-protector -fcf-protection -fno-reorder-functions \

@@ -32,6 +32,7 @@
 #include "dictionary.h"
 #include "internal.h"
 #include "local_libc.h"
+#include "quiet_write.h"
 #include "syscall.h"
 
 #define ASKING_SIGNAL 33
@@ -96,7 +97,7 @@ static void put_report_value(struct report_line *l, uint64_t value, unsigned int
 static void write_line(struct report_line *l)
 {
 	l->text[l->n++] = '\n';
-	raw_syscall3(SYS_write, report_fd, l->text, l->n);
+	quiet_write(report_fd, l->text, l->n);
 }
 
 static uint32_t own_tid(void)

@@ -25,6 +25,7 @@
 #include "dictionary.h"
 #include "internal.h"
 #include "local_libc.h"
+#include "quiet_write.h"
 #include "syscall.h"
 
 #define NAMES_MAX (1u << 19) /* places in the set, a power of two */
@@ -266,21 +267,6 @@ static struct line_head *reserve_line(size_t size)
 	return head;
 }
 
-static long write_text(int fd, const char *text, size_t size)
-{
-	while (size) {
-		long n = raw_syscall3(SYS_write, fd, text, size);
-
-		if (n == -EINTR)
-			continue;
-		if (n < 0)
-			return n;
-		text += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
 static void append_to_file(const char *text, size_t size)
 {
 	long fd;
@@ -292,7 +278,7 @@ static void append_to_file(const char *text, size_t size)
 				  O_NOCTTY,
 			  0666);
 	if (fd >= 0) {
-		write_text((int)fd, text, size);
+		quiet_write((int)fd, text, size);
 		raw_syscall1(SYS_close, fd);
 	} else {
 		pcce_debug("cannot append to the dictionary:", fd);
@@ -375,8 +361,10 @@ void dictionary_add(struct namer *n, const struct dictionary_line *what)
 	finish_line(head);
 }
 
+typedef long write_fn(int fd, const char *text, size_t size);
+
 /* Writes the lines from *at on. 0 or -errno. */
-static long write_lines(struct dictionary *d, int fd, uint64_t *at)
+static long write_lines(struct dictionary *d, int fd, uint64_t *at, write_fn *write_text)
 {
 	uint64_t used = __atomic_load_n(&d->used, __ATOMIC_ACQUIRE);
 	long r = 0;
@@ -405,7 +393,7 @@ int pcce_dictionary_write(int fd)
 	if (!d)
 		return 0;
 	at = __atomic_load_n(&d->written, __ATOMIC_RELAXED);
-	r = write_lines(d, fd, &at);
+	r = write_lines(d, fd, &at, loud_write);
 	__atomic_store_n(&d->written, at, __ATOMIC_RELAXED);
 	return (int)r;
 }
@@ -415,5 +403,5 @@ void dictionary_write_from(int fd, uint64_t *at)
 	struct dictionary *d = __atomic_load_n(&dictionary, __ATOMIC_ACQUIRE);
 
 	if (d)
-		write_lines(d, fd, at);
+		write_lines(d, fd, at, quiet_write);
 }

@@ -14,7 +14,7 @@
  */
 #include "internal.h"
 #include "page.h"
-#include "syscall.h"
+#include "quiet_write.h"
 
 __attribute__((visibility("default"), tls_model("initial-exec"),
 	       aligned(PCCE_PAGE_ALIGN))) __thread struct pcce_page pcce_page = {
@@ -69,5 +69,5 @@ void pcce_debug(const char *text, long value)
 	while (d < sizeof(digits))
 		line[n++] = digits[d++];
 	line[n++] = '\n';
-	raw_syscall3(SYS_write, 2, line, n);
+	quiet_write(2, line, n);
 }

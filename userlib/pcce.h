@@ -187,6 +187,7 @@ PCCE_INLINE const char *pcce_context_text(struct pcce_id id, char *text)
 /*
  * Writes to fd what the dictionary has got since the last call: lines of text.  Any number of
  * processes may append to one file that they have opened with O_APPEND.  Returns 0, or -errno.
+ * Like write(2), it may raise SIGPIPE or SIGXFSZ.
  */
 PCCE_INLINE int pcce_dictionary_flush(int fd)
 {

@@ -194,6 +194,7 @@ static void catch_stop_signals(struct recorder *r)
 	sigaction(SIGCHLD, &child, NULL);
 	/* Not SIG_IGN, which the command would inherit. */
 	sigaction(SIGPIPE, &child, NULL);
+	sigaction(SIGXFSZ, &child, NULL);
 }
 
 static void warn_set_uid(struct recorder *r, const char *program)

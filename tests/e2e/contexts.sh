@@ -109,6 +109,17 @@ if build_with_api flush -O2 flush.c; then
 else
 	not_ok "flush.c is built" flush.log
 fi
+if build_with_api limited -O2 limited.c; then
+	for kind in default ignore handle pending; do
+		n=$([ $kind = pending ] && echo 1 || echo 0)
+		is "a limit of file sizes sends no signal: $kind" \
+			"$(PCCE_DICTIONARY=limited.dictionary PCCE_DEBUG=1 ./limited $kind 2>limited.err)" \
+			"pending $n, handled $n, mask as before"
+	done
+	is "... and the dictionary could not be written" "$(stat -c %s limited.dictionary)" 0
+else
+	not_ok "limited.c is built" limited.log
+fi
 PCCE_DICTIONARY=$scratch/walks.dictionary ./walks 100000 walks.out >walks.txt
 cut -d ' ' -f 1 walks.out >walks.names
 check "a program with threads writes each context once" has_all walks.dictionary walks.names

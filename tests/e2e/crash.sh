@@ -110,6 +110,16 @@ for flags in "-O2" "-O2 -static"; do
 done
 is "a report that cannot be written changes nothing" \
 	"$({ ./handlers earlier /nonexistent/report; } 2>/dev/null)" "signal 11, code 1, address 0x8"
+is "a limit of file sizes changes nothing" \
+	"$({ (ulimit -f 0 && exec ./handlers earlier limited); } 2>/dev/null)" "signal 11, code 1, address 0x8"
+run handlers deaf
+is "a thread that does not answer" "$(grep -c 'does not answer' report) $status" "1 139"
+mkfifo report.fifo
+head -n 1 report.fifo >first &
+# It has something to say when the reader has left.
+{ timeout -k 5 60 ./handlers deaf report.fifo; } 2>/dev/null
+is "a reader that leaves changes nothing" "$? $(grep -c 'got signal 11' first)" "139 1"
+wait $!
 is "the report can be read only by its owner" "$(stat -c %a report)" 600
 : >empty
 is "a report without lines" "$(pcce-decode --crash=empty 2>&1)" ""

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <pcce.h>
 
@@ -86,6 +87,16 @@ static NOINLINE void block_all(void)
 	work++;
 }
 
+/* Not even those. */
+static NOINLINE void block_signals_of_libc(void)
+{
+	const unsigned long all = ~0UL;
+
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
+	spin();
+	work++;
+}
+
 static NOINLINE unsigned long fall(unsigned long depth)
 {
 	volatile char room[2000];
@@ -147,6 +158,10 @@ int main(int argc, char **argv)
 		while (n_ready < 4)
 			usleep(1000);
 		usleep(50000);
+	} else if (!strcmp(kind, "deaf")) {
+		start(block_signals_of_libc);
+		while (n_ready < 1)
+			usleep(1000);
 	} else if (!strcmp(kind, "both")) {
 		for (int i = 0; i < 8; i++)
 			start(fail);
