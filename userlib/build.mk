@@ -148,11 +148,12 @@ $(LIBDIR)/libpcce.exports: $(USERLIB_DIR)/libpcce.exports
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
-$(LIBDIR)/libpcce-verify.so: $(USERLIB_DIR)/verify.c $(O)/obj/.flags
+$(LIBDIR)/libpcce-verify.so: $(USERLIB_DIR)/verify.c $(USERLIB_OBJ)/linker_object.o \
+		$(O)/obj/.flags
 	@mkdir -p $(@D) $(USERLIB_OBJ)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(USERLIB_CFLAGS) $(WARN) -Iinclude -MMD -MP -MF $(USERLIB_OBJ)/verify.d -shared \
-		-Wl,-soname,libpcce-verify.so -Wl,-z,defs -o $@ $< \
+		-Wl,-soname,libpcce-verify.so -Wl,-z,defs,-z,now -o $@ $(filter %.c %.o,$^) \
 		-Wl,--push-state,--no-as-needed -lgcc_s -lunwind -lc -Wl,--pop-state
 
 # The counting engine of pcce-record --count: no part of the runtime, but bytes that pcce-record

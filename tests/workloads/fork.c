@@ -4,7 +4,6 @@
  * Also uses vfork and exec.
  *
  * marked: 2
- * no-verify: the unwinder may wait for a lock that fork holds
  * expect: (^|;)main;dive;.*dive;in_child;burn( |;)
  * expect: (^|;)main;dive;.*dive;in_parent;burn( |;)
  */
