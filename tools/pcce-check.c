@@ -160,10 +160,9 @@ static const char *stops_sampler(const struct sampler_ops *ops, const struct che
 {
 	if (ops != &sampler_self)
 		return NULL;
-	if (l->all[0].file.set_id) {
-		error_set(why, 0,
-			  "it cannot sample a program that is set-uid or set-gid; use -b "
-			  "bpf as root");
+	if (l->all[0].file.privilege) {
+		error_set(why, 0, "it cannot sample a program that %s; use -b bpf as root",
+			  l->all[0].file.privilege);
 		return why->text;
 	}
 	if (!is_any(l, CHECK_ENCODED) && !is_any(l, CHECK_HIDDEN)) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <pcce/sites.h>
 
+#include "base/privilege.h"
 #include "check/file.h"
 #include "elf/encoding_table.h"
 #include "elf/module.h"
@@ -143,6 +144,7 @@ int check_file_read(int fd, struct check_file *f, struct error *why)
 {
 	const struct elf_section *table, *sites;
 	struct elf_module m;
+	char path[32];
 	struct stat st;
 	int r;
 
@@ -161,8 +163,8 @@ int check_file_read(int fd, struct check_file *f, struct error *why)
 		return error_set(why, -ENOEXEC, "has no section headers that can be read");
 	}
 	f->program = m.program;
-	f->set_id = (st.st_mode & S_ISUID && st.st_uid != geteuid()) ||
-		    (st.st_mode & S_ISGID && st.st_gid != getegid());
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	f->privilege = privilege_of_program(path);
 	f->lines = elf_module_section(&m, ".debug_line", NULL) ||
 		   elf_module_section(&m, ".zdebug_line", NULL);
 	f->link = elf_module_section(&m, ".gnu_debuglink", NULL);

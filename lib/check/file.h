@@ -20,9 +20,9 @@ struct check_file {
 	struct error
 		unusable; /* CHECK_UNUSABLE: a fragment that continues "an encoding table that" */
 	bool program;	  /* not a library */
-	bool set_id;	  /* set-uid or set-gid to another user or group */
-	bool lines;	  /* it has source lines */
-	bool link;	  /* it names a file that has them */
+	const char *privilege;	    /* as privilege_of_program() returns it */
+	bool lines;		    /* it has source lines */
+	bool link;		    /* it names a file that has them */
 	char compilers[256];	    /* as .comment has them, separated by ", "; "": unknown */
 	unsigned int sites_version; /* of the plugin's records; 0: unknown */
 	unsigned int table_version;

@@ -24,6 +24,7 @@
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/message.h"
+#include "base/privilege.h"
 #include "count/bursts.h"
 #include "count/contexts.h"
 #include "count/count.h"
@@ -128,11 +129,11 @@ static int plan_program(struct sampler *s, struct error *why)
 /* Reads the program and plans its changes. Errors continue the file's name. */
 static int open_program(struct sampler *s, struct error *why)
 {
-	struct stat st;
+	const char *privilege = privilege_of_program(s->program);
 	int err;
 
-	if (!stat(s->program, &st) && (st.st_mode & (S_ISUID | S_ISGID)))
-		return error_set(why, -EPERM, "is set-uid or set-gid; count a copy that is not");
+	if (privilege)
+		return error_set(why, -EPERM, "%s; count a copy that cp has made", privilege);
 	err = encode_read_file(s->program, &s->image, &s->image_size, why);
 	if (!err)
 		err = elf_module_open(s->image, s->image_size, &s->elf, why);

@@ -30,6 +30,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/privilege.h"
 #include "record/format_number.h"
 #include "record/recorder.h"
 #include "record/say.h"
@@ -197,18 +198,16 @@ static void catch_stop_signals(struct recorder *r)
 	sigaction(SIGXFSZ, &child, NULL);
 }
 
-static void warn_set_uid(struct recorder *r, const char *program)
+static void warn_privileged(struct recorder *r, const char *program)
 {
-	struct stat st;
+	const char *privilege =
+		r->ops == &sampler_self && program ? privilege_of_program(program) : NULL;
 
-	if (r->ops == &sampler_self && program && !stat(program, &st) &&
-	    (((st.st_mode & S_ISUID) && st.st_uid != geteuid()) ||
-	     ((st.st_mode & S_ISGID) && st.st_gid != getegid()))) {
-		r->set_uid = true;
-		say("warning: %s is set-uid or set-gid: the self sampler cannot sample it; use -b "
-		    "bpf as root",
-		    program);
-	}
+	if (!privilege)
+		return;
+	r->privileged = true;
+	say("warning: %s %s: the self sampler cannot sample it; use -b bpf as root", program,
+	    privilege);
 }
 
 static int cannot_run(const char *name, int err)
@@ -418,7 +417,7 @@ static void print_summary(const struct recorder *r, const struct sampler_config 
 			.main_module = r->main_module,
 			.any_instrumented = r->any_instrumented,
 			.shared_runtime = r->shared_runtime,
-			.set_uid = r->set_uid,
+			.privileged = r->privileged,
 		};
 
 		record_print_summary(&summary);
@@ -527,7 +526,7 @@ int record_run(const struct record_options *o)
 	if (err)
 		goto out;
 	r.program = program;
-	warn_set_uid(&r, program);
+	warn_privileged(&r, program);
 	err = output_file_create(&r.output, o->output, OUTPUT_RECORDING, &why);
 	if (err) {
 		say("cannot create %s: %s", o->output, why.text);

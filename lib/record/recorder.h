@@ -46,7 +46,7 @@ struct recorder {
 	const char *program;			 /* the command's file; NULL: not known */
 	const struct record_module *main_module; /* of the recorded command or process */
 	pid_t main_pid;
-	bool any_instrumented, set_uid, shared_runtime;
+	bool any_instrumented, privileged, shared_runtime;
 	uint64_t progress_due;
 	bool progress_shown;
 };

@@ -53,7 +53,7 @@ static void warn_of_silence(const struct record_summary *s)
 
 	format_count(part, sizeof(part), s->outside);
 	format_count(all, sizeof(all), s->samples);
-	if (!s->samples && s->set_uid)
+	if (!s->samples && s->privileged)
 		return; /* that is why */
 	if (!s->samples && !s->main_module && is_uninstrumented(s->program))
 		say("warning: no samples: %s was not built with pcce%s%s", s->program,

@@ -28,7 +28,7 @@ struct record_summary {
 	const struct record_module *main_module; /* NULL: not known */
 	bool any_instrumented;			 /* at least one module */
 	bool shared_runtime;			 /* libpcce.so.0 was loaded */
-	bool set_uid;				 /* the user knows that nothing can be sampled */
+	bool privileged;			 /* the user knows that nothing can be sampled */
 };
 
 /* Prints warnings, and one line with the result unless options->quiet. */

@@ -641,7 +641,8 @@ static const char *self_why_nothing(const struct sampler *s)
 {
 	if (!s->any_ring)
 		return "no process sampled itself: a program must be built with pcce, must not be "
-		       "set-uid, must keep its environment, and must be able to write to /dev/shm";
+		       "set-uid or have file capabilities, must keep its environment, and must be "
+		       "able to write to /dev/shm";
 	return NULL;
 }
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# Tests programs and recorders with less than usual privilege: set-uid programs, other users,
-# seccomp filters as containers have them, pid namespaces.
+# Tests programs and recorders with less than usual privilege: set-uid programs, file capabilities,
+# other users, seccomp filters as containers have them, pid namespaces.
 
 . "$(dirname "$0")/../lib.sh"
 cd "$scratch" || exit 1
@@ -76,6 +76,33 @@ $want"
 		check "root: bpf: set-uid programs: they are sampled, and once ($1 samples, $2 without)" [ $(($1 * 2)) -gt "$2" -a $(($1 * 2)) -lt $(($2 * 3)) ]
 	else
 		skip "set-uid programs with BPF" "pcce-record cannot use BPF: $bpf_reason"
+	fi
+
+	# Tracing would take from these programs what they have more than others.
+	$nobody "$record" -q --count -o user/count.data -- ./to-root >out 2>err
+	check "another user: --count: set-uid program: says that it is refused" \
+		says err 'to-root is set-uid or set-gid; count a copy'
+	is "another user: --count: set-uid program: the command was not run" "$(cat out)" ""
+	cp recursion can-raw
+	if ! command -v setcap >/dev/null; then
+		skip "file capabilities" "setcap is not installed"
+	elif ! setcap cap_net_raw+ep can-raw 2>setcap.log; then
+		skip "file capabilities" "$(tail -n 1 setcap.log)"
+	else
+		$nobody "$record" -q --count -o user/count.data -- ./can-raw >out 2>err
+		check "another user: --count: file capabilities: says that they are refused" \
+			says err 'can-raw has file capabilities; count a copy'
+		is "another user: --count: file capabilities: the command was not run" \
+			"$(cat out)" ""
+		cp can-raw copy
+		is "another user: --count: a copy is counted" \
+			"$($nobody "$record" -q --count -o user/count.data -- ./copy 2>&1)" "$want"
+		$nobody "$record" -q -b self -F 1000 -o user/raw.data -- ./can-raw >out 2>err
+		is "another user: self: file capabilities: output" "$(cat out)" "$want"
+		check "another user: self: file capabilities: says that it is not sampled" \
+			says err 'can-raw has file capabilities' 'cannot sample it' 'bpf as root'
+		is "root: --count: file capabilities: output" \
+			"$("$record" -q --count -o count.data -- ./can-raw 2>&1)" "$want"
 	fi
 else
 	skip "set-uid and other users" "needs root and setpriv"
