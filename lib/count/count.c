@@ -32,6 +32,7 @@
 #include "count/libraries.h"
 #include "count/linker.h"
 #include "count/places.h"
+#include "count/room.h"
 #include "encode/encode.h"
 #include "sampler/sampler.h"
 
@@ -46,6 +47,7 @@ struct sampler {
 	struct count_plan plan;
 	struct count_places *places;
 	struct count_linker linker;
+	struct count_room room;
 	struct count_libraries *libraries;
 	char *program;
 	int area_fd;
@@ -212,11 +214,21 @@ static int create_area(struct sampler *s, struct error *why)
 {
 	uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 
-	s->area_size = memory / 2 < AREA_MAX ? memory / 2 & ~0xfffffULL : AREA_MAX;
+	s->room = count_room_find();
+	s->area_size = memory / 2 < AREA_MAX ? memory / 2 : AREA_MAX;
+	if (s->room.size < s->area_size)
+		s->area_size = s->room.size;
+	s->area_size &= ~0xfffffULL;
 	/* Inherited by the command, which closes it before its first instruction. */
 	s->area_fd = memfd_create("pcce-count", 0);
-	if (s->area_fd < 0 || ftruncate(s->area_fd, (off_t)s->area_size))
+	if (s->area_fd < 0 || ftruncate(s->area_fd, (off_t)s->area_size) ||
+	    (s->room.accounted && fallocate(s->area_fd, 0, 0, (off_t)s->area_size)))
 		return error_set(why, -errno, "there is no shared memory: %s", strerror(errno));
+	if (s->room.limit)
+		message("pcce-record",
+			"warning: there is a limit of %s, so counts have only %" PRIu64
+			" MB of memory; calls beyond that are lost",
+			s->room.limit, s->area_size >> 20);
 	s->area = mmap(NULL, s->area_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
 		       s->area_fd, 0);
 	if (s->area == MAP_FAILED) {
@@ -331,6 +343,7 @@ static int count_released(struct sampler *s, struct error *why)
 		.bursts = s->bursts.interval,
 		.area = s->area_fd,
 		.area_size = s->area_size,
+		.memory_size = s->room.size,
 	};
 	int err;
 

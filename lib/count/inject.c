@@ -23,10 +23,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "count/inject.h"
+#include "count/room.h"
 #include "elf/x86.h"
 
 #define MEMORY_SIZE (1ULL << 36) /* reserved for what the engine needs beside the area */
-#define MEMORY_MIN (1ULL << 24)
 #define PAGE 4096ULL
 #define NEAR_STEP (16ULL << 20)
 #define FAR_ABOVE (1ULL << 30) /* the heap may grow so far behind the program */
@@ -275,17 +275,17 @@ static int fill_process(struct target *t, const struct inject_request *r, struct
 	int64_t at, memory, area, modules, burst = 0;
 	int err = read_auxv(t, &entry, &linker);
 
-	config.memory_size = MEMORY_SIZE;
+	config.memory_size = r->memory_size < MEMORY_SIZE ? r->memory_size & -PAGE : MEMORY_SIZE;
 	if (err)
 		return error_set(why, err, "its entry point is not known");
 	out->bias = layout.bias = entry - r->entry;
 	out->area_size = r->area_size;
 	/* Libraries and their stubs come directly below the dynamic linker. */
 	below = linker > LIBRARIES ? linker - LIBRARIES : 0;
-	area = map_most(t, below, &out->area_size, MEMORY_MIN, MAP_SHARED, r->area);
+	area = map_most(t, below, &out->area_size, COUNT_ROOM_MIN, MAP_SHARED, r->area);
 	memory = failed(area) ? area
 			      : map_most(t, below ? (uint64_t)area : 0, &config.memory_size,
-					 MEMORY_MIN, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+					 COUNT_ROOM_MIN, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	modules = failed(memory) ? memory
 				 : remote_map(t, 0, sizeof(struct pcce_count_modules),
 					      PROT_READ | PROT_WRITE,

@@ -30,6 +30,7 @@ struct inject_request {
 	bool bursts; /* the engine is called only if pcce_count_area.burst is not 0 */
 	int area;    /* file descriptor, the same in both processes */
 	uint64_t area_size;
+	uint64_t memory_size; /* at most this much is reserved beside the area */
 };
 
 struct inject_result {

@@ -183,6 +183,15 @@ static void note_child(int sig)
 	(void)sig; /* the signal only interrupts waiting calls */
 }
 
+/* A system call fails instead. Not by SIG_IGN, which the command would inherit. */
+static void survive_signal(int signal)
+{
+	struct sigaction catch = {.sa_handler = note_child}, old;
+
+	if (!sigaction(signal, NULL, &old) && old.sa_handler == SIG_DFL)
+		sigaction(signal, &catch, NULL);
+}
+
 static void catch_stop_signals(struct recorder *r)
 {
 	struct sigaction stop = {.sa_sigaction = note_stop_signal, .sa_flags = SA_SIGINFO};
@@ -193,9 +202,8 @@ static void catch_stop_signals(struct recorder *r)
 	sigaction(SIGINT, &stop, &r->command.old_int);
 	sigaction(SIGTERM, &stop, &r->command.old_term);
 	sigaction(SIGCHLD, &child, NULL);
-	/* Not SIG_IGN, which the command would inherit. */
-	sigaction(SIGPIPE, &child, NULL);
-	sigaction(SIGXFSZ, &child, NULL);
+	survive_signal(SIGPIPE);
+	survive_signal(SIGXFSZ);
 }
 
 static void warn_privileged(struct recorder *r, const char *program)

@@ -140,4 +140,72 @@ costs "100 threads of depth 200" 100 200 40
 costs "20 threads of depth 1,000" 20 1000 64
 # 1.5 entries a level, 18 bytes an entry; twice that while the area grows, and while it is half full
 costs "a thread of depth 2,000" 1 2000 256
+
+# ---- pcce-record --count ---------------------------------------------------------------------
+
+# The counting engine reserves much.  Where memory is limited, the program has most of it.
+cat >reserve.c <<'END'
+/* reserve MIB: reserves memory.  Prints how much it has got of that, and what it has in all. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+__attribute__((noinline)) static int reserve(void)
+{
+	return mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) != MAP_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	int wanted = argc > 1 ? atoi(argv[1]) : 0, got = 0;
+	unsigned long size = 0;
+	char line[256];
+
+	while (f && fgets(line, sizeof(line), f))
+		sscanf(line, "VmSize: %lu", &size);
+	while (got < wanted && reserve())
+		got++;
+	printf("%d MiB\n%lu\n", got, size / 1024);
+	return 0;
+}
+END
+check "reserve builds" $CC -O1 -g $flags reserve.c -o reserve $link
+
+# counts_in NAME LIMIT MIB COMMAND...: the command counts ./reserve, which gets MIB
+counts_in() {
+	local name=$1 limit=$2 mib=$3
+	shift 3
+	"$@" pcce-record --count -o limited.data -- ./reserve "$mib" >out 2>err
+	is "--count, $name: the program has what it needs" "$(head -n 1 out)" "$mib MiB"
+	check "--count, $name: one sentence says that counts have little" \
+		[ "$(grep -c "warning: there is a limit of $limit, so counts have only" err)" = 1 ]
+	is "--count, $name: the counts are right" \
+		"$(pcce-report -q -i limited.data --format=folded)" \
+		"main 1${mib:+
+main;reserve $mib}"
+}
+limited() { # OPTION-OF-ULIMIT KIB COMMAND...
+	(ulimit "$1" "$2" && shift 2 && "$@")
+}
+counts_in "ulimit -v" 'address space (ulimit -v)' 10240 limited -v 13000000
+counts_in "ulimit -v, little" 'address space (ulimit -v)' 64 limited -v 100000
+counts_in "ulimit -d" 'data (ulimit -d)' 10240 limited -d 13000000
+counts_in "ulimit -f" 'the size of files (ulimit -f)' 10 limited -f 100000
+limited -f 1000 pcce-record --count -o limited.data -- ./reserve >out 2>err
+is "--count, ulimit -f, too little: the error" "$(cat out err)" \
+	"pcce-record: cannot count calls: there is no shared memory: File too large"
+
+# A kernel that seems never to overcommit
+without_overcommit() {
+	unshare -m bash -c 'mount --bind never /proc/sys/vm/overcommit_memory && "$@"' - "$@"
+}
+echo 2 >never
+if without_overcommit true 2>unshare.log; then
+	counts_in "no overcommit" 'memory (vm.overcommit_memory is 2)' 10 without_overcommit
+	check "--count, no overcommit: little is reserved" [ "$(tail -n 1 out)" -le 256 ]
+else
+	skip "--count, no overcommit" "needs root and unshare: $(tail -n 1 unshare.log)"
+fi
 done_testing
