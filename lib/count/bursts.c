@@ -27,7 +27,7 @@ struct burst {
 
 struct burst_driver {
 	struct count_bursts bursts;
-	uint32_t *flag;
+	struct pcce_count_area *area;
 	pthread_t thread;
 	int stop; /* an eventfd that is written to end the thread */
 	bool on;
@@ -116,7 +116,7 @@ static void turn_on(struct burst_driver *d, uint64_t now)
 
 	pthread_mutex_lock(&d->lock);
 	d->log[d->n_log++ % LOG] = (struct burst){clock_ns(CLOCK_MONOTONIC), UINT64_MAX};
-	__atomic_store_n(d->flag, number ? number : 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&d->area->burst, number ? number : 1, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&d->lock);
 	d->on = true;
 	d->last = now;
@@ -126,7 +126,7 @@ static void turn_on(struct burst_driver *d, uint64_t now)
 static void turn_off(struct burst_driver *d, uint64_t now)
 {
 	pthread_mutex_lock(&d->lock);
-	__atomic_store_n(d->flag, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&d->area->burst, 0, __ATOMIC_RELEASE);
 	d->log[(d->n_log - 1) % LOG].off = clock_ns(CLOCK_MONOTONIC);
 	pthread_mutex_unlock(&d->lock);
 	d->on = false;
@@ -156,24 +156,49 @@ bool burst_driver_was_on(struct burst_driver *d, uint64_t time)
 	return on;
 }
 
+/* Sleeps. Returns false if the driver must end, and sets the time. */
+static bool pause_driver(const struct burst_driver *d, uint64_t ns, uint64_t *now)
+{
+	struct pollfd stop = {.fd = d->stop, .events = POLLIN};
+	struct timespec t = {.tv_sec = (time_t)(ns / NS_PER_SECOND),
+			     .tv_nsec = (long)(ns % NS_PER_SECOND)};
+	int n = ppoll(&stop, 1, &t, NULL);
+
+	*now = clock_ns(CLOCK_MONOTONIC);
+	return n <= 0;
+}
+
+/*
+ * The first burst begins with the first counted call. Before, the program may be loaded for longer
+ * than bursts last. Nothing says when that call comes, so this looks often at first, and then less.
+ * Returns false if the driver must end before.
+ */
+static bool await_call(const struct burst_driver *d, uint64_t *now)
+{
+	uint64_t begun = *now;
+
+	while (!__atomic_load_n(&d->area->n_threads, __ATOMIC_RELAXED)) {
+		uint64_t ns = d->bursts.length / 4 + (*now - begun) / 16;
+
+		if (!pause_driver(d, ns < d->bursts.interval ? ns : d->bursts.interval, now))
+			return false;
+	}
+	return true;
+}
+
 static void *drive(void *arg)
 {
 	struct burst_driver *d = arg;
 	uint64_t now = clock_ns(CLOCK_MONOTONIC), begun = now;
-	struct pollfd stop = {.fd = d->stop, .events = POLLIN};
 
 	/* Sleeps that are 0.05 ms longer would be too long. */
 	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
 	turn_on(d, now);
-	for (;;) {
-		uint64_t rest = d->edge > now ? d->edge - now : 0;
-		struct timespec t = {.tv_sec = (time_t)(rest / NS_PER_SECOND),
-				     .tv_nsec = (long)(rest % NS_PER_SECOND)};
-		int n = ppoll(&stop, 1, &t, NULL);
-
-		now = clock_ns(CLOCK_MONOTONIC);
-		if (n > 0)
-			break;
+	if (await_call(d, &now)) {
+		begun = d->last = now;
+		d->edge = now + d->bursts.length;
+	}
+	while (pause_driver(d, d->edge > now ? d->edge - now : 0, &now)) {
 		if (now < d->edge)
 			continue;
 		if (d->on)
@@ -187,7 +212,8 @@ static void *drive(void *arg)
 	return NULL;
 }
 
-struct burst_driver *burst_driver_start(const struct count_bursts *bursts, uint32_t *flag)
+struct burst_driver *burst_driver_start(const struct count_bursts *bursts,
+					struct pcce_count_area *area)
 {
 	struct burst_driver *d = calloc(1, sizeof(*d));
 	sigset_t all, before;
@@ -196,7 +222,7 @@ struct burst_driver *burst_driver_start(const struct count_bursts *bursts, uint3
 	if (!d)
 		return NULL;
 	d->bursts = *bursts;
-	d->flag = flag;
+	d->area = area;
 	pthread_mutex_init(&d->lock, NULL);
 	d->stop = eventfd(0, EFD_CLOEXEC);
 	/* Signals are for the recorder's own thread. */

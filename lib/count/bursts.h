@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <pcce/counting.h>
 #include "base/error.h"
 
 struct count_bursts {
@@ -27,9 +28,10 @@ int count_bursts_parse(const char *text, struct count_bursts *out, struct error 
 /* What turns the counting on and off: a thread, so that nothing else delays it. */
 struct burst_driver;
 
-/* flag: pcce_count_area.burst, which must outlive the driver. The first burst begins. NULL: no
- * memory, thread or descriptor. */
-struct burst_driver *burst_driver_start(const struct count_bursts *bursts, uint32_t *flag);
+/* Turns pcce_count_area.burst on and off. The area must outlive the driver. The first burst begins.
+ * NULL: no memory, thread or descriptor. */
+struct burst_driver *burst_driver_start(const struct count_bursts *bursts,
+					struct pcce_count_area *area);
 
 /*
  * Was the counting on at this time (CLOCK_MONOTONIC)? Only the last bursts are known, those of some

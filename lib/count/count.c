@@ -349,7 +349,7 @@ static int count_released(struct sampler *s, struct error *why)
 
 	s->area->size = s->area_size;
 	if (s->bursts.interval) {
-		s->driver = burst_driver_start(&s->bursts, &s->area->burst);
+		s->driver = burst_driver_start(&s->bursts, s->area);
 		if (!s->driver)
 			return error_set(why, -EAGAIN, "there is no thread for --burst");
 	}
