@@ -15,15 +15,14 @@
 struct reader {
 	const struct count_source *source;
 	uint64_t units; /* in use */
-	uint8_t *sent;	/* by number of unit: this node's segment is in the recording */
+	uint8_t *sent;	/* by number of unit: what became of the segment that ends there */
 	/* By number of a process: nobody knows which libraries it had. */
 	uint8_t unknown[PCCE_COUNT_THREADS];
-	struct {
-		struct pcce_sample s;
-		uint8_t rest[PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) +
-			     PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment)];
-	} out;
+	struct pcce_sample *out; /* the next sample, with room for its entries and segments: */
+	uint32_t capacity;	 /* segments */
 };
+
+enum { NOT_SENT, SENT, BROKEN }; /* of reader.sent */
 
 static const void *unit_at(const struct reader *r, uint64_t number)
 {
@@ -86,43 +85,108 @@ static uint32_t copy_entries(const struct reader *r, uint32_t number, uint32_t n
 {
 	while (n-- > 0) {
 		const struct pcce_count_node *at = node(r, number);
-		const struct pcce_count_node *below = at ? node(r, at->parent) : NULL;
+		/* A process that still runs can change it. */
+		uint32_t parent = at ? __atomic_load_n(&at->parent, __ATOMIC_RELAXED) : 0;
+		const struct pcce_count_node *below = at ? node(r, parent) : NULL;
 
 		if (!below || below->depth + 1 != at->depth)
 			return 0;
 		to[n] = entry_of(r, at);
-		number = at->parent;
+		number = parent;
 	}
 	return number;
 }
 
-/* Adds the segment that ends with a node, and those below it, unless they are sent. Returns their
- * number, or -1. */
-static int64_t copy_unsent(struct reader *r, uint32_t number, struct pcce_segment *to)
+static struct pcce_entry *out_entries(const struct reader *r)
 {
-	uint32_t last[PCCE_SAMPLE_SEGMENTS], n = 0;
-	struct pcce_segment segment;
+	return (struct pcce_entry *)(r->out + 1);
+}
 
-	while (number != PCCE_COUNT_ROOT && !r->sent[number]) {
-		if (n == PCCE_SAMPLE_SEGMENTS)
-			return -1;
-		last[n++] = number;
-		number = copy_entries(r, number, PCCE_SEGMENT_ENTRIES, segment.entry);
-		if (!number)
-			return -1;
+/* Of a sample with n entries. */
+static struct pcce_segment *out_segments(const struct reader *r, uint32_t n)
+{
+	return (struct pcce_segment *)(out_entries(r) + n);
+}
+
+static int reserve_segments(struct reader *r, uint32_t n)
+{
+	uint32_t want = r->capacity ? r->capacity : PCCE_SAMPLE_SEGMENTS;
+	struct pcce_sample *more;
+
+	if (r->out && n <= r->capacity)
+		return 0;
+	while (want < n)
+		want *= 2;
+	more = realloc(r->out, sizeof(*more) + PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) +
+				       want * sizeof(struct pcce_segment));
+	if (!more)
+		return -ENOMEM;
+	r->out = more;
+	r->capacity = want;
+	return 0;
+}
+
+static void reverse_segments(struct pcce_segment *all, uint32_t n)
+{
+	for (uint32_t i = 0; i < n / 2; i++) {
+		struct pcce_segment first = all[i];
+
+		all[i] = all[n - 1 - i];
+		all[n - 1 - i] = first;
 	}
-	for (uint32_t i = 0; i < n; i++) {
-		struct pcce_segment *s = &to[i];
-		uint32_t end = last[n - 1 - i];
+}
 
-		number = copy_entries(r, end, PCCE_SEGMENT_ENTRIES, s->entry);
-		s->generation = end;
-		s->index = node(r, end)->depth / PCCE_SEGMENT_ENTRIES - 1;
+/* Adds the segment that ends with a node, and those below it, unless they are sent. n: entries of
+ * the sample; index: of the segment. Returns their number; -EINVAL: they make no sense; or
+ * -ENOMEM. */
+static int64_t copy_unsent(struct reader *r, uint32_t number, uint32_t n, uint32_t index)
+{
+	uint32_t found = 0;
+	bool whole;
+
+	while (number && number != PCCE_COUNT_ROOT && r->sent[number] == NOT_SENT &&
+	       found < PCCE_AREA_SEGMENTS) {
+		struct pcce_segment *s;
+
+		if (reserve_segments(r, found + 1))
+			return -ENOMEM;
+		s = &out_segments(r, n)[found];
+		s->generation = number;
+		s->index = index - found++;
+		number = copy_entries(r, number, PCCE_SEGMENT_ENTRIES, s->entry);
 		s->base.id = number == PCCE_COUNT_ROOT ? 0 : number;
 		s->base.site = PCCE_MARK_WORD;
-		r->sent[end] = 1;
 	}
-	return n;
+	whole = number == PCCE_COUNT_ROOT || (number && r->sent[number] == SENT);
+	for (uint32_t i = 0; i < found; i++)
+		r->sent[out_segments(r, n)[i].generation] = whole ? SENT : BROKEN;
+	reverse_segments(out_segments(r, n), found);
+	return whole ? (int64_t)found : -EINVAL;
+}
+
+/* Makes the sample's stack from its newest node: 0, -EINVAL: it makes no sense, or -ENOMEM. */
+static int take_stack(struct reader *r, uint32_t number)
+{
+	const struct pcce_count_node *top = node(r, number);
+	uint32_t depth = top ? top->depth : 0,
+		 n = depth ? (depth - 1) % PCCE_SEGMENT_ENTRIES + 1 : 0, below = number;
+	int64_t segments = 0;
+
+	*r->out = (struct pcce_sample){0};
+	if (!top || (!depth && number != PCCE_COUNT_ROOT) ||
+	    depth > PCCE_AREA_SEGMENTS * PCCE_SEGMENT_ENTRIES)
+		return -EINVAL;
+	if (n)
+		below = copy_entries(r, number, n, out_entries(r));
+	if (n && below)
+		segments = copy_unsent(r, below, n, (depth - 1) / PCCE_SEGMENT_ENTRIES - 1);
+	if (!below || segments < 0)
+		return segments < 0 ? (int)segments : -EINVAL;
+	r->out->n_entries = n;
+	r->out->n_segments = (uint32_t)segments;
+	r->out->n_below = n ? (depth - 1) / PCCE_SEGMENT_ENTRIES : 0;
+	r->out->below = below == PCCE_COUNT_ROOT ? 0 : below;
+	return 0;
 }
 
 static uint32_t process_number(const struct count_source *s, uint32_t thread)
@@ -148,66 +212,62 @@ static bool has_known_modules(const struct reader *r, uint32_t thread, size_t mo
 
 /* Returns 0, -EINVAL if the counter makes no sense, or what the sink returns. */
 static int send_counter(struct reader *r, const struct pcce_count_hot_counter *hot, uint32_t thread,
-			const struct count_sink *sink)
+			const struct count_sink *sink, struct count_totals *totals)
 {
 	const struct pcce_count_counter *c = &hot->counter;
 	const struct count_source *source = r->source;
-	const struct pcce_count_node *top = node(r, c->node);
-	struct pcce_sample *s = &r->out.s;
-	struct pcce_entry *entries = (struct pcce_entry *)r->out.rest;
-	uint32_t tid = source->area->thread[thread].tid, n, below = PCCE_COUNT_ROOT;
-	int64_t segments = 0;
+	uint32_t tid = source->area->thread[thread].tid;
 	size_t module = 0;
 	uint64_t ip = count_places_address(source->places, c->place, &module);
 	bool known = has_known_modules(r, thread, module);
+	struct pcce_sample *s;
+	int err = ip ? take_stack(r, c->node) : -EINVAL;
 
-	if (!top || !ip)
-		return -EINVAL;
-	n = top->depth ? (top->depth - 1) % PCCE_SEGMENT_ENTRIES + 1 : 0;
-	if (n)
-		below = copy_entries(r, c->node, n, entries);
-	if (below && n)
-		segments = copy_unsent(r, below, (struct pcce_segment *)(entries + n));
-	if (!below || segments < 0)
-		return -EINVAL;
-	*s = (struct pcce_sample){
-		.time = source->time,
-		.pid = (uint32_t)process_of_thread(source, thread),
-		.tid = tid ? tid : (uint32_t)source->pid,
-		.ip = ip,
-		.id = known ? c->id : PCCE_ID_LOST,
-		.ext = known ? c->ext : 0,
-		.flags = PCCE_SAMPLE_COUNTED | PCCE_SAMPLE_BY_CONTENT | PCCE_SAMPLE_IP_MIXED,
-		.n_entries = n,
-		.n_segments = (uint32_t)segments,
-		.n_below = top->depth ? (top->depth - 1) / PCCE_SEGMENT_ENTRIES : 0,
-		.sp = c->count - hot->others,
-		.weight = source->config->counters ? c->count : 0,
-		.below = below == PCCE_COUNT_ROOT ? 0 : below,
-	};
-	return sink->sample(sink->ctx, s, hot->error);
+	if (err == -ENOMEM || !ip)
+		return err;
+	if (err) {
+		totals->unknown += c->count;
+		known = false;
+	}
+	s = r->out;
+	s->time = source->time;
+	s->pid = (uint32_t)process_of_thread(source, thread);
+	s->tid = tid ? tid : (uint32_t)source->pid;
+	s->ip = ip;
+	s->id = known ? c->id : PCCE_ID_LOST;
+	s->ext = known ? c->ext : 0;
+	s->flags = PCCE_SAMPLE_COUNTED | PCCE_SAMPLE_BY_CONTENT | PCCE_SAMPLE_IP_MIXED;
+	s->sp = c->count - hot->others;
+	return sink->sample(sink->ctx, s, c->count, hot->error);
 }
 
-/* Sends a copy of a counter, and adds it to the totals. missing: the largest error that is
- * possible. 0, or what ends the reading. */
+/* Can the numbers of a counter be true? missing: the largest error that is possible. */
+static bool counter_makes_sense(const struct reader *r, const struct pcce_count_hot_counter *c,
+				uint64_t missing)
+{
+	size_t module;
+
+	return c->others < c->counter.count && c->error <= missing &&
+	       (c->error <= c->others || r->source->config->lossy) &&
+	       count_places_address(r->source->places, c->counter.place, &module);
+}
+
+/* Sends a copy of a counter, and adds it to the totals. 0, or what ends the reading. */
 static int count_counter(struct reader *r, const struct pcce_count_hot_counter *c, uint64_t missing,
 			 uint32_t thread, const struct count_sink *sink,
 			 struct count_totals *totals)
 {
 	uint64_t count = c->counter.count;
-	int err = -EINVAL;
 
 	if (!c->counter.place || !count)
 		return 0;
-	if (c->others < count && c->error <= missing)
-		err = send_counter(r, c, thread, sink);
-	if (err == -EINVAL) {
+	if (!counter_makes_sense(r, c, missing)) {
 		totals->damaged += count;
 		return 0;
 	}
 	totals->counters++;
 	totals->calls += count;
-	return err;
+	return send_counter(r, c, thread, sink, totals);
 }
 
 static int send_block(struct reader *r, const struct pcce_count_block *b,
@@ -292,17 +352,23 @@ static uint64_t most_missing(const struct pcce_count_hot_counter *c, size_t n, u
 	return missing < epsilon_n ? missing : epsilon_n;
 }
 
-static int send_copied(struct reader *r, const struct pcce_count_hot_counter *c, size_t n,
+static int send_copied(struct reader *r, struct pcce_count_hot_counter *c, size_t n,
 		       uint32_t thread, const struct count_sink *sink, struct count_totals *totals)
 {
 	uint64_t calls = 0, nameless = 0, missing;
 	int err;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		calls += c[i].counter.count;
+	missing = most_missing(c, n, calls / r->source->config->counters);
+	/* All calls are part of N, or the bound would not fit it. */
+	for (size_t i = 0; i < n; i++) {
+		if (c[i].counter.place && !counter_makes_sense(r, &c[i], missing)) {
+			totals->unknown += c[i].counter.count;
+			c[i].counter.place = 0;
+		}
 		nameless += c[i].counter.place ? 0 : c[i].counter.count;
 	}
-	missing = most_missing(c, n, calls / r->source->config->counters);
 	err = sink->begin(sink->ctx, missing, nameless);
 	totals->calls += nameless;
 	for (size_t i = 0; i < n && !err; i++)
@@ -438,7 +504,8 @@ int count_read(const struct count_source *s, const struct count_sink *sink,
 	r->source = s;
 	r->units = used / PCCE_COUNT_UNIT;
 	r->sent = calloc(r->units + 1, 1);
-	err = r->sent ? send_processes(r, sink, totals) : -ENOMEM;
+	err = r->sent ? reserve_segments(r, 0) : -ENOMEM;
+	err = err ? err : send_processes(r, sink, totals);
 	at = (sizeof(*s->area) + PCCE_COUNT_BLOCK - 1) / PCCE_COUNT_BLOCK;
 	if (!err && s->config->counters)
 		err = send_hot(r, at, used / PCCE_COUNT_BLOCK, sink, totals);
@@ -446,6 +513,7 @@ int count_read(const struct count_source *s, const struct count_sink *sink,
 	     at += blocks_of(unit_at(r, block_unit(at))))
 		err = send_block(r, unit_at(r, block_unit(at)), sink, totals);
 	free(r->sent);
+	free(r->out);
 	free(r);
 	return err;
 }

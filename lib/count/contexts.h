@@ -24,26 +24,29 @@ struct count_source {
 };
 
 struct count_totals {
-	uint64_t counters, calls, processes, damaged;
+	uint64_t counters, calls, processes;
+	uint64_t damaged; /* calls in counters that make no sense, and were not sent */
+	uint64_t unknown; /* calls that were sent without the context, which made no sense */
 };
 
 /*
  * Calls process() once for each process, and then sample() for each counter.
  * loads: the libraries of the process, for count_libraries_each(). If several processes had the
  * same number and other libraries, loads is 0, and their contexts are marked.
- * PCCE_SAMPLE_COUNTED is set, sp is the count, and weight is 0. Returns 0, -ENOMEM, or what a call
- * has returned, which ends it.
+ * PCCE_SAMPLE_COUNTED is set, sp is the count, and weight is 0. A sample brings all segments that
+ * none before has brought, however many. If its stack makes no sense, its id is lost. Returns 0,
+ * -ENOMEM, or what a call has returned, which ends it.
  *
  * If counters are used again, it calls begin() for each thread first. missing: the most that any
  * context has which has no counter; nameless: calls that were counted with no context. The true
- * count of a sample is at least sp and at most sp + error. Its weight is the calls that are in its
- * counter, of others, too: all weights and nameless add up to the number of calls.
+ * count of a sample is at least sp and at most sp + error. calls: all that are in its counter, of
+ * other contexts, too. All these and nameless add up to the number of calls.
  */
 struct count_sink {
 	void *ctx;
 	int (*process)(void *ctx, pid_t pid, uint32_t loads);
 	int (*begin)(void *ctx, uint64_t missing, uint64_t nameless);
-	int (*sample)(void *ctx, const struct pcce_sample *s, uint64_t error);
+	int (*sample)(void *ctx, const struct pcce_sample *s, uint64_t calls, uint64_t error);
 };
 int count_read(const struct count_source *s, const struct count_sink *sink,
 	       struct count_totals *totals);

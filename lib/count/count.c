@@ -420,11 +420,11 @@ static int begin_thread(void *ctx, uint64_t missing, uint64_t nameless)
 	return s->sink->begin_summary(s->sink->ctx, missing, nameless);
 }
 
-static int send_sample(void *ctx, const struct pcce_sample *sample, uint64_t error)
+static int send_sample(void *ctx, const struct pcce_sample *sample, uint64_t calls, uint64_t error)
 {
 	const struct sending *s = ctx;
 
-	return s->s->counters ? s->sink->summary_sample(s->sink->ctx, sample, error)
+	return s->s->counters ? s->sink->summary_sample(s->sink->ctx, sample, calls, error)
 			      : s->sink->sample(s->sink->ctx, sample);
 }
 
@@ -476,9 +476,15 @@ static int count_stop(struct sampler *s, const struct sampler_sink *sink)
 	count_libraries_stop(s->libraries);
 	source.libraries = s->libraries;
 	err = count_read(&source, &to, &s->totals);
-	if (!err && s->area->lost + s->totals.damaged)
-		err = sink->lost(sink->ctx, sending.time, PCCE_LOSS_RING,
-				 s->area->lost + s->totals.damaged);
+	if (!err && s->area->lost)
+		err = sink->lost(sink->ctx, sending.time, PCCE_LOSS_RING, s->area->lost);
+	if (!err && s->totals.damaged)
+		err = sink->lost(sink->ctx, sending.time, PCCE_LOSS_SHAPE, s->totals.damaged);
+	if (s->totals.unknown)
+		message("pcce-record",
+			"warning: the contexts of %" PRIu64 " calls are not known, and marked: "
+			"the program has written to the memory of the counting, or still runs",
+			s->totals.unknown);
 	warn_of_libraries(s);
 	return err;
 }

@@ -54,7 +54,7 @@ struct hot_recorder {
 	struct hot_part {
 		struct hot_context *first;
 		size_t n;
-		uint64_t total, missing;
+		uint64_t total, missing, nameless;
 		struct misra_gries counters; /* k 0: not needed yet */
 	} part;
 };
@@ -323,8 +323,7 @@ static int fill_part(const struct hot_recorder *h, struct misra_gries *m)
 	int r = m->k ? 0 : misra_gries_init(m, h->parameters.epsilon);
 
 	r = r ? r : misra_gries_begin(m, p->total, p->missing);
-	if (h->lossy && !r)
-		r = misra_gries_reserve(m, p->n);
+	r = r ? r : misra_gries_reserve(m, p->n);
 	for (struct hot_context *c = p->first; c && !r; c = c->next)
 		if (c->low + c->error > p->missing)
 			r = misra_gries_restore(m, counter_name(c), c->low, c->error);
@@ -334,7 +333,8 @@ static int fill_part(const struct hot_recorder *h, struct misra_gries *m)
 static int end_part(struct hot_recorder *h)
 {
 	struct hot_part *p = &h->part;
-	int r = p->missing ? fill_part(h, &p->counters) : 0;
+	bool whole = !p->missing && !p->nameless;
+	int r = whole ? 0 : fill_part(h, &p->counters);
 
 	/*
 	 * Summaries of Lossy Counting add up. To subtract would add epsilon N to what they may be
@@ -342,10 +342,10 @@ static int end_part(struct hot_recorder *h)
 	 */
 	if (!r && h->lossy)
 		r = misra_gries_reserve(&h->counters, h->counters.n + p->n);
-	if (!r && p->missing)
+	if (!r && !whole)
 		r = misra_gries_merge(&h->counters, &p->counters);
 	for (struct hot_context *c = p->first; c; c = c->next) {
-		if (!r && !p->missing)
+		if (!r && whole)
 			r = misra_gries_add(&h->counters, counter_name(c), c->low);
 		c->samples += c->low;
 		c->in_part = false;
@@ -353,7 +353,7 @@ static int end_part(struct hot_recorder *h)
 	h->samples += p->total;
 	p->first = NULL;
 	p->n = 0;
-	p->total = p->missing = 0;
+	p->total = p->missing = p->nameless = 0;
 	if (h->counters.offset)
 		drop_cold(h);
 	return r;
@@ -364,11 +364,12 @@ int hot_recorder_begin_summary(struct hot_recorder *h, uint64_t missing, uint64_
 	int r = end_part(h);
 
 	h->part.missing = missing;
-	h->part.total = nameless;
+	h->part.total = h->part.nameless = nameless;
 	return r;
 }
 
-int hot_recorder_add(struct hot_recorder *h, const struct pcce_sample *s, uint64_t error)
+int hot_recorder_add(struct hot_recorder *h, const struct pcce_sample *s, uint64_t weight,
+		     uint64_t error)
 {
 	struct hot_part *p = &h->part;
 	struct hot_context *c = find_context(h, s);
@@ -388,7 +389,7 @@ int hot_recorder_add(struct hot_recorder *h, const struct pcce_sample *s, uint64
 	 */
 	c->low += s->sp;
 	c->error = c->error + error < p->missing ? c->error + error : p->missing;
-	p->total += s->weight;
+	p->total += weight;
 	return 0;
 }
 

@@ -65,12 +65,14 @@ struct context_keys *hot_recorder_keys(struct hot_recorder *h);
 
 /*
  * Adds a whole summary of Space Saving (hot/space_saving.h) or Lossy Counting with the same
- * epsilon: begin, and then each sample with its error. missing: the most that any context has of
- * which there is no sample; nameless: what was counted with no context. N is nameless and the
- * weights of all samples. It ends with the next one, or when it is written. The same errors.
+ * epsilon: begin, and then each sample with its weight and error. missing: the most that any
+ * context has of which there is no sample; nameless: what was counted with no context. N is
+ * nameless and the weights of all samples. It ends with the next one, or when it is written. The
+ * same errors.
  */
 int hot_recorder_begin_summary(struct hot_recorder *h, uint64_t missing, uint64_t nameless);
-int hot_recorder_add(struct hot_recorder *h, const struct pcce_sample *s, uint64_t error);
+int hot_recorder_add(struct hot_recorder *h, const struct pcce_sample *s, uint64_t weight,
+		     uint64_t error);
 
 /* Writes the summary. 0, -ENOMEM, or the writer's error. */
 int hot_recorder_write(struct hot_recorder *h, struct datafile_writer *w, uint64_t time);

@@ -12,8 +12,23 @@
 #include "record/recorder.h"
 #include "sampler/places.h"
 
+static int sink_lost(void *ctx, uint64_t time, uint32_t reason, uint64_t count);
+
+/* Writes a record of samples, which are counted already. What no reader would accept is lost: only
+ * a program that has written to its samples makes such a thing. */
+static int put_samples(struct recorded_event *e, uint32_t type, uint64_t samples, const void *fixed,
+		       size_t size, const struct iovec *rest, int n_rest)
+{
+	int err = datafile_put(e->r->writer, type, fixed, size, rest, n_rest);
+
+	if (err != -EBADMSG)
+		return err;
+	e->samples -= samples;
+	return sink_lost(e, clock_ns(CLOCK_MONOTONIC), PCCE_LOSS_SHAPE, samples);
+}
+
 /* Writes an aggregated sample. */
-static int write_sum(const struct recorded_event *e, const struct pcce_sample *s, uint64_t samples,
+static int write_sum(struct recorded_event *e, const struct pcce_sample *s, uint64_t samples,
 		     uint64_t weight, const struct iovec *rest, int n_rest)
 {
 	struct pcce_rec_sum rec = {.samples = samples, .weight = weight, .sample = *s};
@@ -22,7 +37,7 @@ static int write_sum(const struct recorded_event *e, const struct pcce_sample *s
 	rec.sample.flags &= ~PCCE_SAMPLE_COUNTED;
 	rec.sample.weight = 0;
 	rec.sample.sp = 0;
-	return datafile_put(e->r->writer, PCCE_REC_SUM, &rec, sizeof(rec), rest, n_rest);
+	return put_samples(e, PCCE_REC_SUM, samples, &rec, sizeof(rec), rest, n_rest);
 }
 
 /* Writes a sample. With too many segments, which --only kept, it is an aggregated one. */
@@ -32,7 +47,7 @@ static int write_sample(struct recorded_event *e, struct pcce_rec_sample *rec,
 	rec->sample.event = e->number;
 	e->samples++;
 	if (rec->sample.n_segments <= PCCE_SAMPLE_SEGMENTS)
-		return datafile_put(e->r->writer, PCCE_REC_SAMPLE, rec, sizeof(*rec), rest, n_rest);
+		return put_samples(e, PCCE_REC_SAMPLE, 1, rec, sizeof(*rec), rest, n_rest);
 	return write_sum(e, &rec->sample, 1, rec->sample.weight ? rec->sample.weight : 1, rest,
 			 n_rest);
 }
@@ -207,12 +222,13 @@ static int sink_begin_summary(void *ctx, uint64_t missing, uint64_t nameless)
 	return hot_recorder_begin_summary(e->r->hot, missing, nameless);
 }
 
-static int sink_summary_sample(void *ctx, const struct pcce_sample *s, uint64_t error)
+static int sink_summary_sample(void *ctx, const struct pcce_sample *s, uint64_t weight,
+			       uint64_t error)
 {
 	struct recorded_event *e = ctx;
 
-	e->samples += s->weight;
-	return hot_recorder_add(e->r->hot, s, error);
+	e->samples += weight;
+	return hot_recorder_add(e->r->hot, s, weight, error);
 }
 
 /* After a process or its mappings have changed, 0 or the error that came. */

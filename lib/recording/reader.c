@@ -23,20 +23,9 @@
 #include <libdeflate.h>
 
 #include "recording/reader.h"
-#include <pcce/sample.h>
+#include "recording/record_check.h"
 
 #define WINDOW (1u << 20)
-#define SMALL_MAX (1u << 20)	 /* records that hold only fields and strings */
-#define INFO_MAX (4u << 20)	 /* a command line may be long */
-#define STACK_MAX 65536u	 /* return addresses in one sample */
-#define MOST_COUNTERS (1u << 30) /* of a summary */
-/* An aggregated sample brings all segments that it needs. */
-#define SUM_MAX                                                        \
-	((uint32_t)(sizeof(struct pcce_rec_sum) +                      \
-		    PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) + \
-		    PCCE_AREA_SEGMENTS * sizeof(struct pcce_segment) + \
-		    STACK_MAX * sizeof(uint64_t)))
-
 struct datafile_reader {
 	int fd; /* -1: memory */
 	char *name;
@@ -45,10 +34,9 @@ struct datafile_reader {
 	size_t start, end, capacity;
 	uint64_t position; /* file offset of buf[start] */
 	uint64_t last;	   /* file offset of the record given last */
-	bool eof, complete;
-	bool summary; /* a HOT record was met */
-	uint64_t dropped, unknown, records;
-	uint32_t n_modules;
+	bool eof;
+	struct record_check check; /* of the records so far */
+	uint64_t dropped, unknown;
 	char error[512];
 };
 
@@ -257,52 +245,9 @@ void datafile_close(struct datafile_reader *r)
 	free(r);
 }
 
-struct shape {
-	const char *name;
-	uint32_t fixed, max;
-	unsigned int n_strings;
-};
-
-static const struct shape shapes[] = {
-	[PCCE_REC_INFO] = {"info", sizeof(struct pcce_rec_info), INFO_MAX, 5},
-	[PCCE_REC_PROCESS] = {"process", sizeof(struct pcce_rec_process), SMALL_MAX, 1},
-	[PCCE_REC_THREAD] = {"thread", sizeof(struct pcce_rec_thread), SMALL_MAX, 1},
-	[PCCE_REC_MODULE] = {"module", sizeof(struct pcce_rec_module), SMALL_MAX, 1},
-	[PCCE_REC_MAP] = {"map", sizeof(struct pcce_rec_map), sizeof(struct pcce_rec_map), 0},
-	[PCCE_REC_TABLE] = {"table", sizeof(struct pcce_rec_table), PCCE_RECORD_MAX, 0},
-	[PCCE_REC_SAMPLE] = {"sample", sizeof(struct pcce_rec_sample),
-			     sizeof(struct pcce_rec_sample) +
-				     PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) +
-				     PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment) +
-				     STACK_MAX * 8,
-			     0},
-	[PCCE_REC_LOST] = {"loss", sizeof(struct pcce_rec_lost), sizeof(struct pcce_rec_lost), 0},
-	[PCCE_REC_SYMBOL] = {"symbol", sizeof(struct pcce_rec_symbol), SMALL_MAX, 2},
-	[PCCE_REC_END] = {"end", sizeof(struct pcce_rec_end), sizeof(struct pcce_rec_end), 0},
-	[PCCE_REC_DUE] = {"due", sizeof(struct pcce_rec_due), sizeof(struct pcce_rec_due), 0},
-	[PCCE_REC_FRAMES] = {"frames", sizeof(struct pcce_rec_frames),
-			     sizeof(struct pcce_rec_frames), 0},
-	[PCCE_REC_SUM] = {"sum", sizeof(struct pcce_rec_sum), SUM_MAX, 0},
-	[PCCE_REC_HOT] = {"summary", sizeof(struct pcce_rec_hot), sizeof(struct pcce_rec_hot), 0},
-	[PCCE_REC_COUNTED] = {"counted", sizeof(struct pcce_rec_counted),
-			      sizeof(struct pcce_rec_counted), 0},
-	[PCCE_REC_ONLY] = {"only", sizeof(struct pcce_rec_only), SMALL_MAX, 1},
-	[PCCE_REC_CONTEXT] = {"context", sizeof(struct pcce_rec_context),
-			      SUM_MAX + sizeof(struct pcce_rec_context) -
-				      sizeof(struct pcce_rec_sum),
-			      0},
-};
-
-static const struct shape *shape_of(uint32_t type)
-{
-	if (type >= sizeof(shapes) / sizeof(shapes[0]) || !shapes[type].name)
-		return NULL;
-	return &shapes[type];
-}
-
 const char *datafile_string(const struct pcce_record *rec, unsigned int i)
 {
-	const struct shape *shape = shape_of(rec->type);
+	const struct record_shape *shape = record_shape(rec->type);
 	const char *s;
 
 	if (!shape || i >= shape->n_strings)
@@ -327,155 +272,6 @@ const char *datafile_event(const char *events, uint32_t event, size_t *length)
 	}
 	*length = (size_t)(end - at);
 	return at;
-}
-
-static int set_damage(struct datafile_reader *r, const struct shape *shape, const char *what)
-{
-	return set_error(r, -EINVAL, "the %s record at byte %" PRIu64 " %s: the file is damaged",
-			 shape->name, r->position, what);
-}
-
-static int check_strings(struct datafile_reader *r, const struct shape *shape,
-			 const struct pcce_record *rec)
-{
-	const char *s = (const char *)rec + shape->fixed;
-	const char *end = (const char *)rec + rec->size;
-	unsigned int i;
-
-	for (i = 0; i < shape->n_strings; i++) {
-		const char *nul = memchr(s, 0, (size_t)(end - s));
-
-		if (!nul)
-			return set_damage(r, shape, "has a string without an end");
-		s = nul + 1;
-	}
-	if (end - s >= 8)
-		return set_damage(r, shape, "is larger than its strings");
-	while (s < end)
-		if (*s++)
-			return set_damage(r, shape, "has no zeros after its strings");
-	return 0;
-}
-
-static int check_sample(struct datafile_reader *r, const struct shape *shape,
-			const struct pcce_record *rec)
-{
-	const struct pcce_sample *s = &((const struct pcce_rec_sample *)rec)->sample;
-
-	if (!pcce_sample_counts_are_possible(s, STACK_MAX))
-		return set_damage(r, shape, "has counts that no sample can have");
-	if (rec->size != sizeof(struct pcce_rec_sample) - sizeof(*s) + pcce_sample_size(s))
-		return set_damage(r, shape, "has another size than its counts say");
-	return 0;
-}
-
-static int check_sum(struct datafile_reader *r, const struct shape *shape,
-		     const struct pcce_record *rec)
-{
-	const struct pcce_rec_sum *sum = (const struct pcce_rec_sum *)rec;
-
-	if (!sum->samples)
-		return set_damage(r, shape, "counts no samples");
-	if (!pcce_sample_counts_agree(&sum->sample, PCCE_AREA_SEGMENTS,
-				      sum->sample.flags & PCCE_SAMPLE_FRAMES ? STACK_MAX : 0))
-		return set_damage(r, shape, "has counts that no sample can have");
-	if (rec->size != sizeof(*sum) - sizeof(sum->sample) + pcce_sample_size(&sum->sample))
-		return set_damage(r, shape, "has another size than its counts say");
-	return 0;
-}
-
-static int check_context(struct datafile_reader *r, const struct shape *shape,
-			 const struct pcce_record *rec)
-{
-	const struct pcce_rec_context *c = (const struct pcce_rec_context *)rec;
-	uint64_t high;
-
-	if (!c->samples)
-		return set_damage(r, shape, "counts no samples");
-	if (__builtin_add_overflow(c->weight, c->error, &high))
-		return set_damage(r, shape, "has an impossible error");
-	if (!pcce_sample_counts_agree(&c->sample, PCCE_AREA_SEGMENTS, 0))
-		return set_damage(r, shape, "has counts that no sample can have");
-	if (rec->size != sizeof(*c) - sizeof(c->sample) + pcce_sample_size(&c->sample))
-		return set_damage(r, shape, "has another size than its counts say");
-	return 0;
-}
-
-static double double_of(uint64_t bits)
-{
-	double d;
-
-	memcpy(&d, &bits, sizeof(d));
-	return d;
-}
-
-static int check_summary(struct datafile_reader *r, const struct shape *shape,
-			 const struct pcce_record *rec)
-{
-	const struct pcce_rec_hot *h = (const struct pcce_rec_hot *)rec;
-	double phi = double_of(h->phi), epsilon = double_of(h->epsilon);
-
-	if (r->summary)
-		return set_damage(r, shape, "is the second one");
-	if (!(phi > 0 && phi <= 1 && epsilon > 0 && epsilon < phi))
-		return set_damage(r, shape, "has impossible parameters");
-	if (h->flags & ~PCCE_HOT_PER_THREAD)
-		return set_damage(r, shape, "has flags that this version does not know");
-	if (!h->counters || h->counters > MOST_COUNTERS || h->offset > h->weight / h->counters)
-		return set_damage(r, shape, "has an impossible bound");
-	r->summary = true;
-	return 0;
-}
-
-static int check_record(struct datafile_reader *r, const struct shape *shape,
-			const struct pcce_record *rec)
-{
-	uint32_t module = PCCE_MODULE_NONE;
-	const struct pcce_rec_module *m;
-	const struct pcce_rec_map *map;
-
-	if (!r->records && rec->type != PCCE_REC_INFO)
-		return set_damage(r, shape, "comes before the info record");
-	switch (rec->type) {
-	case PCCE_REC_INFO:
-		if (r->records)
-			return set_damage(r, shape, "is not the first");
-		break;
-	case PCCE_REC_MODULE:
-		m = (const struct pcce_rec_module *)rec;
-		if (m->module != r->n_modules)
-			return set_damage(r, shape, "is out of order");
-		if (m->build_id_size > sizeof(m->build_id))
-			return set_damage(r, shape, "has an impossible build id size");
-		break;
-	case PCCE_REC_MAP:
-		map = (const struct pcce_rec_map *)rec;
-		if (map->start + map->length < map->start)
-			return set_damage(r, shape, "reaches beyond the address space");
-		module = map->module;
-		break;
-	case PCCE_REC_TABLE:
-		module = ((const struct pcce_rec_table *)rec)->module;
-		if (module == PCCE_MODULE_NONE)
-			return set_damage(r, shape, "belongs to no module");
-		break;
-	case PCCE_REC_SAMPLE:
-		return check_sample(r, shape, rec);
-	case PCCE_REC_SUM:
-		return check_sum(r, shape, rec);
-	case PCCE_REC_CONTEXT:
-		return check_context(r, shape, rec);
-	case PCCE_REC_HOT:
-		return check_summary(r, shape, rec);
-	case PCCE_REC_SYMBOL:
-		module = ((const struct pcce_rec_symbol *)rec)->module;
-		if (module == PCCE_MODULE_NONE)
-			return set_damage(r, shape, "belongs to no module");
-		break;
-	}
-	if (module != PCCE_MODULE_NONE && module >= r->n_modules)
-		return set_damage(r, shape, "names a module that does not exist");
-	return shape->n_strings ? check_strings(r, shape, rec) : 0;
 }
 
 static bool skip_zeros(struct datafile_reader *r, uint64_t *count)
@@ -514,14 +310,15 @@ int datafile_next(struct datafile_reader *r, const struct pcce_record **out)
 {
 	for (;;) {
 		const struct pcce_record *rec;
-		const struct shape *shape;
+		const struct record_shape *shape;
+		const char *what;
 		int err = fill_window(r, sizeof(*rec));
 
 		if (err)
 			return err;
 		if (r->start == r->end)
 			return 0;
-		if (r->complete)
+		if (r->check.complete)
 			return set_error(r, -EINVAL,
 					 "it goes on after its end record at byte %" PRIu64
 					 ": the file is damaged",
@@ -537,9 +334,8 @@ int datafile_next(struct datafile_reader *r, const struct pcce_record **out)
 					 " is empty: the file is damaged",
 					 r->position);
 		}
-		shape = shape_of(rec->type);
-		if (rec->size < sizeof(*rec) || rec->size > PCCE_RECORD_MAX || rec->size % 8 ||
-		    (shape && (rec->size < shape->fixed || rec->size > shape->max)))
+		shape = record_shape(rec->type);
+		if (!record_check_size(rec->type, rec->size))
 			return set_error(r, -EINVAL,
 					 "the %s record at byte %" PRIu64
 					 " has an impossible size of %" PRIu32
@@ -556,23 +352,19 @@ int datafile_next(struct datafile_reader *r, const struct pcce_record **out)
 					 "the %s record at byte %" PRIu64
 					 " has a wrong checksum: the file is damaged",
 					 shape ? shape->name : "unknown", r->position);
-		if (shape) {
-			err = check_record(r, shape, rec);
-			if (err)
-				return err;
-		}
+		what = record_check(&r->check, rec);
+		if (what)
+			return set_error(r, -EINVAL,
+					 "the %s record at byte %" PRIu64
+					 " %s: the file is damaged",
+					 shape->name, r->position, what);
 		r->last = r->position;
 		r->start += rec->size;
 		r->position += rec->size;
-		r->records++;
 		if (!shape) {
 			r->unknown++;
 			continue;
 		}
-		if (rec->type == PCCE_REC_MODULE)
-			r->n_modules++;
-		else if (rec->type == PCCE_REC_END)
-			r->complete = true;
 		*out = rec;
 		return 1;
 	}
@@ -597,7 +389,7 @@ uint64_t datafile_total(const struct datafile_reader *r)
 
 bool datafile_complete(const struct datafile_reader *r)
 {
-	return r->complete;
+	return r->check.complete;
 }
 
 uint64_t datafile_dropped(const struct datafile_reader *r)

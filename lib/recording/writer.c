@@ -13,16 +13,19 @@
 #include <unistd.h>
 #include <libdeflate.h>
 
+#include "recording/record_check.h"
 #include "recording/writer.h"
 
 #define BUFFER (256u << 10)
+#define STRINGS_MAX 8 /* of a record */
 
 struct datafile_writer {
 	int fd;
 	char *name;
 	uint8_t *buf;
 	size_t used, capacity;
-	uint64_t written; /* bytes in the file */
+	uint64_t written;	   /* bytes in the file */
+	struct record_check check; /* of the records so far */
 	int error;
 	char message[512];
 };
@@ -130,20 +133,32 @@ int datafile_writer_new(int fd, const char *name, struct datafile_writer **out)
 	return 0;
 }
 
+/* Refuses a record that no reader would accept. */
+static int refuse_record(struct datafile_writer *w, uint32_t type, const char *what)
+{
+	const struct record_shape *shape = record_shape(type);
+
+	snprintf(w->message, sizeof(w->message), "cannot write %s: the %s record %s", w->name,
+		 shape ? shape->name : "unknown", what);
+	return -EBADMSG;
+}
+
 int datafile_put(struct datafile_writer *w, uint32_t type, const void *fixed, size_t fixed_size,
 		 const struct iovec *parts, int n_parts)
 {
 	struct pcce_record *rec;
 	size_t size = fixed_size, at = fixed_size, padded;
+	const char *what;
 	int i, err;
 
 	if (w->error)
 		return w->error;
+	w->message[0] = 0;
 	for (i = 0; i < n_parts; i++)
 		size += parts[i].iov_len;
 	padded = (size + 7) & ~(size_t)7;
-	if (padded > PCCE_RECORD_MAX)
-		return -EMSGSIZE;
+	if (!record_check_size(type, padded))
+		return refuse_record(w, type, "has an impossible size");
 	err = reserve_buffer(w, padded);
 	if (err)
 		return err;
@@ -158,25 +173,48 @@ int datafile_put(struct datafile_writer *w, uint32_t type, const void *fixed, si
 	rec->type = type;
 	rec->size = (uint32_t)padded;
 	rec->reserved = 0;
+	what = w->check.complete ? "comes after the end record" : record_check(&w->check, rec);
+	if (what)
+		return refuse_record(w, type, what);
 	rec->crc = 0;
 	rec->crc = libdeflate_crc32(0, rec, padded);
 	w->used += padded;
 	return 0;
 }
 
+/* Where the character at `at` begins, in UTF-8. */
+static size_t character_start(const char *text, size_t at)
+{
+	while (at && (text[at] & 0xc0) == 0x80)
+		at--;
+	return at;
+}
+
 int datafile_put_strings(struct datafile_writer *w, uint32_t type, const void *fixed,
 			 size_t fixed_size, const char *const *strings, int n_strings)
 {
-	struct iovec parts[8];
-	int i;
+	static const char cut[] = "...";
+	struct iovec parts[2 * STRINGS_MAX];
+	const struct record_shape *shape = record_shape(type);
+	size_t all = fixed_size, limit = SIZE_MAX;
+	int i, n = 0;
 
-	if (n_strings > 8)
+	if (n_strings > STRINGS_MAX)
 		return -EINVAL;
+	for (i = 0; i < n_strings; i++)
+		all += strlen(strings[i]) + 1;
+	if (shape && n_strings && all > shape->max)
+		limit = (shape->max - fixed_size) / (size_t)n_strings - sizeof(cut);
 	for (i = 0; i < n_strings; i++) {
-		parts[i].iov_base = (void *)strings[i];
-		parts[i].iov_len = strlen(strings[i]) + 1;
+		size_t length = strlen(strings[i]);
+		bool whole = length <= limit;
+
+		parts[n].iov_base = (void *)(uintptr_t)strings[i];
+		parts[n++].iov_len = whole ? length + 1 : character_start(strings[i], limit);
+		if (!whole)
+			parts[n++] = (struct iovec){(void *)(uintptr_t)cut, sizeof(cut)};
 	}
-	return datafile_put(w, type, fixed, fixed_size, parts, n_strings);
+	return datafile_put(w, type, fixed, fixed_size, parts, n);
 }
 
 uint64_t datafile_size(const struct datafile_writer *w)

@@ -5,6 +5,9 @@
  * If a write fails (full disk), the writer truncates the file after its last complete record, so
  * that everything before stays readable. From then on every call returns the same error, and
  * datafile_writer_error() says in one sentence what happened.
+ *
+ * What no reader would accept (record_check.h) is not written: datafile_put() returns -EBADMSG, and
+ * datafile_writer_error() says why until the next call. The caller may go on.
  */
 #ifndef PCCE_RECORDING_WRITER_H
 #define PCCE_RECORDING_WRITER_H
@@ -24,7 +27,8 @@ int datafile_writer_new(int fd, const char *name, struct datafile_writer **out);
  * multiple of 8. Fills in the struct pcce_record at the beginning. 0 or -errno. */
 int datafile_put(struct datafile_writer *w, uint32_t type, const void *fixed, size_t fixed_size,
 		 const struct iovec *parts, int n_parts);
-/* The same with strings as parts, each with its NUL. */
+/* The same with strings as parts, each with its NUL. Cuts long strings, if the record
+ * would be larger than its type may be. */
 int datafile_put_strings(struct datafile_writer *w, uint32_t type, const void *fixed,
 			 size_t fixed_size, const char *const *strings, int n_strings);
 

@@ -69,11 +69,12 @@ struct sampler_sink {
 	 * For a sampler that makes summaries (hot/space_saving.h). The aggregated samples that
 	 * follow a begin_summary() are those of one summary. missing: the most that any context
 	 * has of which there is no sample; nameless: what was counted with no context. The true
-	 * count of a sample is at least its own and at most error more. N is nameless and all
-	 * weights of samples.
+	 * count of a sample is at least its own and at most error more. N is nameless and the
+	 * weights of all samples.
 	 */
 	int (*begin_summary)(void *ctx, uint64_t missing, uint64_t nameless);
-	int (*summary_sample)(void *ctx, const struct pcce_sample *s, uint64_t error);
+	int (*summary_sample)(void *ctx, const struct pcce_sample *s, uint64_t weight,
+			      uint64_t error);
 };
 
 /* What a sampler knows, apart from the samples and losses that it has delivered. */

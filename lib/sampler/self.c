@@ -344,7 +344,7 @@ static int take_ring_sample(struct sampler *s, const struct ring *ring,
 	struct pcce_self_sample *r = (void *)s->record;
 
 	if (size < sizeof(*r) || !pcce_sample_counts_are_possible(&r->sample, PCCE_SELF_STACK) ||
-	    r->sample.weight == 0 ||
+	    r->sample.weight == 0 || r->sample.flags & PCCE_SAMPLE_COUNTED ||
 	    sizeof(*r) - sizeof(r->sample) + pcce_sample_size(&r->sample) > size)
 		return bad_record(sink);
 	r->sample.pid = translate_pid(s, ring, r->sample.pid);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <libdeflate.h>
 
 #include "tap.h"
 #include "recording/reader.h"
@@ -252,6 +253,86 @@ static void test_unknown(const char *path)
 	datafile_close(r);
 }
 
+/* ---- what no reader would accept ------------------------------------------------- */
+
+/* Reads a file to its end; returns its records, or -errno. */
+static int count_records(const char *path)
+{
+	const struct pcce_record *rec;
+	struct datafile_reader *r;
+	struct error why;
+	int n = 0, got;
+
+	if (datafile_open(path, &r, &why))
+		return -EIO;
+	while ((got = datafile_next(r, &rec)) > 0)
+		n++;
+	datafile_close(r);
+	return got ? got : n;
+}
+
+static void test_refusals(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), refused = 0;
+	struct pcce_rec_info info = {.frequency = 1};
+	struct pcce_rec_map map = {.start = UINT64_MAX, .length = 2, .module = PCCE_MODULE_NONE};
+	struct pcce_rec_sum sum = {.sample = {.pid = 1}};
+	struct pcce_rec_sample sample = {.sample = {.n_below = 1, .n_segments = 2}};
+	struct pcce_rec_end end = {.samples = 0};
+	const char *strings[] = {"", "", "", "", ""};
+	struct datafile_writer *w;
+
+	datafile_writer_new(fd, path, &w);
+	refused += datafile_put(w, PCCE_REC_END, &end, sizeof(end), NULL, 0) == -EBADMSG;
+	datafile_put_strings(w, PCCE_REC_INFO, &info, sizeof(info), strings, 5);
+	refused += datafile_put(w, PCCE_REC_MAP, &map, sizeof(map), NULL, 0) == -EBADMSG;
+	refused += datafile_put(w, PCCE_REC_SUM, &sum, sizeof(sum), NULL, 0) == -EBADMSG;
+	refused += datafile_put(w, PCCE_REC_SAMPLE, &sample, sizeof(sample), NULL, 0) == -EBADMSG;
+	tap_ok(strstr(datafile_writer_error(w), "has counts that no sample can have") != NULL,
+	       "the writer says what it refuses", "%s", datafile_writer_error(w));
+	datafile_put(w, PCCE_REC_END, &end, sizeof(end), NULL, 0);
+	refused += datafile_put(w, PCCE_REC_END, &end, sizeof(end), NULL, 0) == -EBADMSG;
+	tap_ok(refused == 5, "it refuses what no reader accepts", "%d of 5", refused);
+	tap_ok(!datafile_writer_close(w) && count_records(path) == 2,
+	       "all else is written, and can be read", "%d records", count_records(path));
+}
+
+/* A command line, or the name of a function, may be longer than a record may be. */
+static void test_long_strings(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), n = 0, cut = 0;
+	struct pcce_rec_info info = {.frequency = 1};
+	struct pcce_rec_module module = {.module = 0};
+	struct pcce_rec_symbol symbol = {.module = 0};
+	static char line[6 << 20];
+	const char *strings[] = {"self", "cpu-clock", line, "", ""};
+	const struct pcce_record *rec;
+	struct datafile_writer *w;
+	struct datafile_reader *r;
+	struct error why;
+
+	for (size_t i = 0; i < sizeof(line) - 1; i++)
+		line[i] = i % 2 ? '\xa4' : '\xc3'; /* two bytes each */
+	datafile_writer_new(fd, path, &w);
+	datafile_put_strings(w, PCCE_REC_INFO, &info, sizeof(info), strings, 5);
+	datafile_put_strings(w, PCCE_REC_MODULE, &module, sizeof(module), &strings[2], 1);
+	strings[3] = line;
+	datafile_put_strings(w, PCCE_REC_SYMBOL, &symbol, sizeof(symbol), &strings[2], 2);
+	datafile_writer_close(w);
+	if (!tap_ok(!datafile_open(path, &r, &why), "a file with long names opens", "%s", why.text))
+		return;
+	while (datafile_next(r, &rec) > 0) {
+		const char *s = datafile_string(rec, rec->type == PCCE_REC_INFO ? 2 : 0);
+		size_t length = strlen(s);
+
+		n++;
+		cut += length > 400000 && length % 2 && !strcmp(s + length - 5, "\xc3\xa4...");
+	}
+	tap_ok(n == 3 && cut == 3, "they are cut, between two characters", "%d, %d: %s", n, cut,
+	       datafile_error(r));
+	datafile_close(r);
+}
+
 /* ---- summaries ------------------------------------------------------------------- */
 
 static struct pcce_rec_hot good_summary(void)
@@ -264,7 +345,20 @@ static struct pcce_rec_hot good_summary(void)
 	return h;
 }
 
-/* Writes a summary of one context, and reads it. Returns what the reader's last answer is. */
+/* Appends a record as it is: what the writer would refuse, too. */
+static int put_raw(int fd, uint32_t type, const void *fixed, size_t size)
+{
+	struct pcce_rec_context buffer; /* the largest one here */
+	struct pcce_record *rec = &buffer.rec;
+
+	memcpy(&buffer, fixed, size);
+	*rec = (struct pcce_record){.type = type, .size = (uint32_t)size};
+	rec->crc = libdeflate_crc32(0, &buffer, size);
+	return write(fd, &buffer, size) == (ssize_t)size ? 0 : -EIO;
+}
+
+/* Writes a summary of one context, and reads it. Returns what the reader's last answer is; -EIO
+ * also if the writer accepts what the reader does not. */
 static int read_summary(const char *path, const struct pcce_rec_hot *h, int times,
 			const struct pcce_rec_context *c, struct datafile_sample *got)
 {
@@ -274,20 +368,27 @@ static int read_summary(const char *path, const struct pcce_rec_hot *h, int time
 	struct datafile_writer *w;
 	struct datafile_reader *r;
 	struct error why;
-	int fd = open(path, O_CREAT | O_TRUNC | O_RDWR, 0600), err;
+	int fd = open(path, O_CREAT | O_TRUNC | O_RDWR | O_APPEND, 0600), copy = dup(fd), err;
+	int written = 0;
 
 	err = datafile_writer_new(fd, path, &w);
 	err = err ? err : datafile_put_strings(w, PCCE_REC_INFO, &info, sizeof(info), strings, 5);
-	while (times-- && !err)
-		err = datafile_put(w, PCCE_REC_HOT, h, sizeof(*h), NULL, 0);
-	err = err ? err : datafile_put(w, PCCE_REC_CONTEXT, c, sizeof(*c), NULL, 0);
-	if (err || datafile_writer_close(w) || datafile_open(path, &r, &why))
+	err = err ? err : datafile_flush(w);
+	while (times-- && !err) {
+		written = written ? written : datafile_put(w, PCCE_REC_HOT, h, sizeof(*h), NULL, 0);
+		err = put_raw(copy, PCCE_REC_HOT, h, sizeof(*h));
+	}
+	written = written ? written : datafile_put(w, PCCE_REC_CONTEXT, c, sizeof(*c), NULL, 0);
+	err = err ? err : put_raw(copy, PCCE_REC_CONTEXT, c, sizeof(*c));
+	close(copy);
+	if (err || datafile_open(path, &r, &why))
 		return -EIO;
 	while ((err = datafile_next(r, &rec)) > 0)
 		if (rec->type == PCCE_REC_CONTEXT && datafile_sample(rec, got))
 			got->sample = NULL;
 	datafile_close(r);
-	return err;
+	datafile_writer_close(w); /* its records come after those that were read */
+	return !err == !written ? err : -EIO;
 }
 
 static void test_summary(const char *path)
@@ -357,6 +458,8 @@ int main(void)
 		test_full_disk(path, limits[i]);
 	test_full_device();
 	test_unknown(path);
+	test_refusals(path);
+	test_long_strings(path);
 	test_summary(path);
 	unlink(path);
 	return tap_done();
