@@ -27,7 +27,7 @@
 #   $(O)/lib/pcce/gcc-N/pcce_plugin.so    from plugin/*.c, for GCC N
 #   $(O)/lib/pcce/libpcce*          from userlib/
 #   $(O)/lib/libpcce-decode.so*     from lib/
-#   $(O)/lib/pcce/*.specs           from tools/*.specs.in
+#   $(O)/lib/pcce/*.{specs,flags}   from tools/*.{specs,flags}.in
 #   $(O)/lib/pcce/ld/ld{,.bfd,...}  from tools/pcce-ld.c
 #   $(O)/lib/{pkgconfig,cmake}/     from tools/*.pc.in, tools/cmake/
 #   $(O)/kmod/pcce_sampler.ko       from kmod/*.c, Kbuild
@@ -102,7 +102,7 @@ LIB_SRC    := $(wildcard lib/*/*.c)
 PROTO_SRC  := $(wildcard lib/format/*.proto)
 CMD_SRC    := $(filter-out tools/pcce-ld.c,$(wildcard tools/pcce-*.c))
 BIN_IN     := $(filter-out %.pc.in,$(wildcard tools/pcce-*.in))
-SPECS_IN   := $(wildcard tools/*.specs.in)
+SPECS_IN   := $(wildcard tools/*.specs.in tools/*.flags.in)
 PC_IN      := $(wildcard tools/*.pc.in)
 CMAKE_SRC  := $(wildcard tools/cmake/*.cmake)
 CMAKE_IN   := $(wildcard tools/cmake/*.cmake.in)
@@ -124,7 +124,7 @@ FLAGS_FOR  := $(PC_IN:tools/%.in=$(O)/lib/pkgconfig/%) \
 all: plugin userlib tools bpf specs ld flags    ## build everything (default)
 tools: $(CMDS) $(SCRIPTS)                       ## the commands
 bpf: $(SKELS)                                   ## the BPF program and its skeleton
-specs: $(SPECS)                                 ## GCC specs files
+specs: $(SPECS)                                 ## GCC specs, and a file of link flags
 ld: $(LDS)                                      ## linker wrappers that encode
 flags: $(FLAGS_FOR)                             ## files for pkg-config and CMake
 
@@ -236,7 +236,7 @@ $(O)/bin/%: $(O)/obj/tools/%.o $(TOOLLIB)
 	$(link_tool)
 
 $(LIBDIR)/ld/ld: $(O)/obj/tools/pcce-ld.o $(O)/obj/tools/ld_args.o \
-		$(O)/obj/tools/ld_exports.o $(TOOLLIB)
+		$(O)/obj/tools/ld_exports.o $(O)/obj/tools/ld_runtime.o $(TOOLLIB)
 	$(link_tool)
 
 $(LIBDIR)/ld/ld.%: $(LIBDIR)/ld/ld
@@ -258,7 +258,7 @@ endef
 $(O)/bin/%: tools/%.in $(O)/obj/.flags
 	$(call make_from_in,chmod +x $@.tmp &&)
 
-$(LIBDIR)/%.specs: tools/%.specs.in $(O)/obj/.flags
+$(LIBDIR)/%: tools/%.in $(O)/obj/.flags
 	$(call make_from_in)
 
 $(O)/lib/pkgconfig/%.pc: tools/%.pc.in $(O)/obj/.flags

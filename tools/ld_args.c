@@ -156,6 +156,8 @@ static int parse_linker_argument(struct parser *p, const char *arg, int depth)
 		 !strcmp(arg, "--relocatable") || !strcmp(arg, "-relocatable") ||
 		 !strcmp(arg, "--relocateable"))
 		p->out->relocatable = true;
+	else if (!strcmp(arg, "-shared") || !strcmp(arg, "--shared") || !strcmp(arg, "-Bshareable"))
+		p->out->shared = true;
 	else if (!strcmp(arg, "--gc-sections") || !strcmp(arg, "-gc-sections"))
 		p->out->gc_sections = true;
 	else if (!strcmp(arg, "--no-gc-sections") || !strcmp(arg, "-no-gc-sections"))

@@ -9,12 +9,14 @@
 struct ld_args {
 	char *output;	  /* malloc'ed */
 	bool relocatable; /* -r and the like: the result is an object file */
+	bool shared;
 	bool gc_sections;
 	bool exclude_libs; /* symbols of at least one archive are hidden */
 	bool has_script;   /* a version script */
 	size_t script;	   /* index into all: the first script, or the option with its name */
 	char *depend;	   /* --dependency-file: malloc'ed, or NULL */
 	char **all;	   /* the arguments, with those of response files in place of their names */
+	bool changed;	   /* all is not what the linker was given */
 	size_t n;
 };
 

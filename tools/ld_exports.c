@@ -184,7 +184,7 @@ static void close_gaps(size_t n, struct ld_exports *e)
 int ld_exports_make(const struct ld_args *args, char *linker, struct ld_exports *out)
 {
 	char **names = calloc(args->n + 1, sizeof(*names));
-	bool changed = false;
+	bool changed = args->changed;
 	size_t n;
 
 	*out = (struct ld_exports){.argv = calloc(args->n + 2, sizeof(*out->argv))};

@@ -9,7 +9,7 @@
 #define LD_EXPORTS_FILES 3
 
 struct ld_exports {
-	char **argv; /* to link with, ends with NULL; NULL: the arguments hide nothing */
+	char **argv; /* to link with, ends with NULL; NULL: the arguments as they were given */
 	int argc;
 	int files[LD_EXPORTS_FILES]; /* descriptors that the linker reads */
 	int n_files;

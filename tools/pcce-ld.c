@@ -5,7 +5,8 @@
  * The wrapper has the names ld, ld.bfd, ld.gold, ld.lld and ld.mold in a directory that GCC
  * searches first (pcce.specs).  It runs the real linker of the same name.  A build sees the same
  * arguments, the same output and the same exit status as those of the linker.  Only arguments that
- * would hide the runtime from shared libraries are changed (ld_exports.c).  If a file cannot be
+ * would hide the runtime from shared libraries (ld_exports.c) or leave it out of them
+ * (ld_runtime.c) are changed.  If a file cannot be
  * encoded, the wrapper leaves it as the linker made it and prints the reason on stderr.  That file
  * runs, but its contexts are unknown.
  *
@@ -32,6 +33,7 @@
 #include "encode/encode.h"
 #include "tools/ld_args.h"
 #include "tools/ld_exports.h"
+#include "tools/ld_runtime.h"
 
 extern char **environ;
 
@@ -329,7 +331,7 @@ int main(int argc, char **argv)
 		return 127;
 	}
 	/* This precedes the linker: GCC may remove a response file that the linker has read. */
-	if (ld_args_parse(argc, argv, &args)) {
+	if (ld_args_parse(argc, argv, &args) || ld_runtime_add(&args)) {
 		message("pcce-ld", "cannot link: out of memory");
 		status = 1;
 	} else {

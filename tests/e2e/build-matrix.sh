@@ -127,19 +127,43 @@ else
 	skip "CMake" "cmake is not installed"
 fi
 
+# built_by_libtool NAME MAKE-ARGUMENT...: makes lt
+built_by_libtool() {
+	local name=$1
+	shift
+	if ! make -C lt clean >lt.log 2>&1 || ! make -C lt -j4 "$@" >>lt.log 2>&1; then
+		not_ok "$name: builds" lt.log
+		return
+	fi
+	check "$name: the shared library is encoded" is_encoded lt/.libs/libutil.so
+	check "$name: the shared library of C++ is encoded" is_encoded lt/.libs/libeach.so
+	works "$name" lt/.libs/tiny env LD_LIBRARY_PATH=lt/.libs lt/.libs/tiny
+}
+
+# Makes the script libtool drop what it dropped before version 2.4.7.
+make_libtool_old() {
+	sed -i 's/^\( *\)-specs=\*|.*)$/\1-no-such-flag)/' lt/libtool
+}
+
 if command -v autoreconf >/dev/null && command -v libtoolize >/dev/null; then
 	cp -r "$top/tests/e2e/libtool" lt
 	cp -r "$top/tests/e2e/project" lt/project
 	mkdir -p lt/aux
-	if (cd lt && autoreconf -fi && ./configure CC="$CC" CFLAGS="-O2 -g $cflags" LDFLAGS="$ldflags" && make -j4) >lt.log 2>&1; then
+	if (cd lt && autoreconf -fi && ./configure CC="$CC" CXX="$CXX" CFLAGS="-O2 -g $cflags" \
+		CXXFLAGS="-O2 -g $cflags" LDFLAGS="$ldflags") >lt.log 2>&1; then
 		check "libtool: configure found a function that exists" \
 			grep -q 'checking for qsort... yes' lt.log
 		check "libtool: configure did not find one that does not" \
 			grep -q 'checking for no_such_function... no' lt.log
-		check "libtool: the shared library is encoded" is_encoded lt/.libs/libutil.so
-		works "libtool" lt/.libs/tiny env LD_LIBRARY_PATH=lt/.libs lt/.libs/tiny
+		built_by_libtool "libtool"
+		make_libtool_old
+		built_by_libtool "libtool 2.4.6"
+		built_by_libtool "libtool 2.4.6, -flto" CFLAGS="-O2 -g -flto $cflags" \
+			CXXFLAGS="-O2 -g -flto $cflags"
+		built_by_libtool "libtool 2.4.6, flags in CC" CC="$CC $ldflags" CXX="$CXX $ldflags" \
+			CFLAGS="-O2 -g" CXXFLAGS="-O2 -g" LDFLAGS=
 	else
-		not_ok "libtool: builds" lt.log
+		not_ok "libtool: configures" lt.log
 	fi
 else
 	skip "libtool" "autoconf or libtool is not installed"

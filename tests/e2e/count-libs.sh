@@ -10,7 +10,7 @@
 . "$top/tests/e2e/count/lib.sh"
 cd "$scratch" || exit 1
 sources=$here/libs
-runtime=$(dirname "$(pcce-config --ldflags | tr ' ' '\n' | sed -n 's/^-specs=//p')")/libpcce.so.0
+runtime=$(pcce-config --libdir)/libpcce.so.0
 # Frames of code that is not instrumented, and of gates.
 others='@plt$|^(dlopen|dlclose|table_through|raise|longjmp|\[unknown\]|\[signal\]|\[uninstrumented_caller\]|\[uninstrumented.*)$'
 # Functions of main.cc.

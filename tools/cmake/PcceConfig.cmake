@@ -48,7 +48,7 @@ if(NOT TARGET Pcce::pcce AND NOT (DEFINED Pcce_FOUND AND NOT Pcce_FOUND))
     PROPERTIES INTERFACE_COMPILE_OPTIONS
                "$<$<COMPILE_LANGUAGE:C,CXX,OBJC,OBJCXX,Fortran>:${Pcce_plugin}>"
                INTERFACE_LINK_OPTIONS
-               "${Pcce_plugin};-specs=${Pcce_LIBDIR}/pcce.specs;-B${Pcce_LIBDIR}/ld")
+               "${Pcce_plugin};@${Pcce_LIBDIR}/link.flags")
   get_filename_component(Pcce_include "${Pcce_LIBDIR}/../../include" ABSOLUTE)
   if(EXISTS "${Pcce_include}/pcce/pcce.h")
     set_target_properties(Pcce::pcce PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${Pcce_include}")
