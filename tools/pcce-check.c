@@ -86,6 +86,9 @@ static void print_state(const struct check_entry *e)
 		[CHECK_PLAIN] = "not instrumented",
 		[CHECK_NOT_ENCODED] = "instrumented, but not encoded: link it with the flags of "
 				      "pcce-config, or run pcce-encode",
+		[CHECK_STRIPPED] = "instrumented and encoded, but its encoding table was stripped: "
+				   "strip it with --keep-section=.pcce, or keep its debug file "
+				   "beside it",
 		[CHECK_HIDDEN] = "instrumented, but its runtime is hidden: let the link export the "
 				 "names in libpcce.exports",
 		[CHECK_ENCODED] = "instrumented and encoded",

@@ -14,6 +14,7 @@
 #include "check/file.h"
 #include "elf/encoding_table.h"
 #include "elf/module.h"
+#include "symbols/table_file.h"
 
 #define MAX_SECTION (1u << 20) /* of names and comments */
 #define MAX_TABLE (1ull << 32)
@@ -142,7 +143,8 @@ static void read_sites_version(int fd, const struct elf_section *s, struct check
 
 int check_file_read(int fd, struct check_file *f, struct error *why)
 {
-	const struct elf_section *table, *sites;
+	const struct elf_section *sites;
+	struct table_file table;
 	struct elf_module m;
 	char path[32];
 	struct stat st;
@@ -169,14 +171,17 @@ int check_file_read(int fd, struct check_file *f, struct error *why)
 		   elf_module_section(&m, ".zdebug_line", NULL);
 	f->link = elf_module_section(&m, ".gnu_debuglink", NULL);
 	read_compilers(fd, &m, f);
-	sites = elf_module_section(&m, ".pcce_sites", NULL);
-	table = elf_module_table(&m);
-	if (sites) {
-		f->state = CHECK_NOT_ENCODED;
+	sites = elf_module_section(&m, PCCE_SITES_SECTION, NULL);
+	if (sites)
 		read_sites_version(fd, sites, f);
-	}
-	if (table)
-		read_encoding_table(fd, table, f);
+	table_file_find(fd, &m, &table);
+	if (table.state == TABLE_FOUND)
+		read_encoding_table(table.fd, &table.section, f);
+	else
+		f->state = table.state == TABLE_NOT_ENCODED ? CHECK_NOT_ENCODED
+			   : table.state == TABLE_STRIPPED  ? CHECK_STRIPPED
+							    : CHECK_PLAIN;
+	table_file_close(&table);
 	r = read_dynamic_section(fd, &m, f);
 	elf_module_close(&m);
 	if (!r)

@@ -10,6 +10,7 @@
 enum check_state {
 	CHECK_PLAIN,	   /* not compiled with the plugin */
 	CHECK_NOT_ENCODED, /* compiled with the plugin, but pcce-encode has not seen it */
+	CHECK_STRIPPED,	   /* encoded, but nobody has its encoding table */
 	CHECK_UNUSABLE,	   /* its encoding table cannot be read */
 	CHECK_HIDDEN,	   /* a program whose contexts are undecodable: PCCE_TABLE_HIDDEN */
 	CHECK_ENCODED,

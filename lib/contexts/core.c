@@ -26,6 +26,7 @@
 #include "contexts/symbols.h"
 #include "elf/encoding_note.h"
 #include "elf/module.h"
+#include "symbols/table_file.h"
 
 struct core_contexts {
 	const struct core_file *core;
@@ -56,7 +57,7 @@ static void close_opened(struct opened *o)
 static int open_same(const char *path, const struct core_identity *wanted, struct opened *o)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), r;
-	const struct elf_section *s;
+	struct table_file file;
 	uint8_t hash[16];
 	struct error why;
 
@@ -68,11 +69,12 @@ static int open_same(const char *path, const struct core_identity *wanted, struc
 		close(fd);
 		return r;
 	}
-	s = elf_module_table(&o->elf);
-	if (s) {
-		o->table = elf_section_read(fd, s, &why);
-		o->table_size = s->size;
+	table_file_find(fd, &o->elf, &file);
+	if (file.state == TABLE_FOUND) {
+		o->table = elf_section_read(file.fd, &file.section, &why);
+		o->table_size = file.section.size;
 	}
+	table_file_close(&file);
 	close(fd);
 	if (o->table)
 		encoding_note_hash(o->table, o->table_size, hash);

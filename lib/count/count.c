@@ -35,13 +35,16 @@
 #include "count/room.h"
 #include "encode/encode.h"
 #include "sampler/sampler.h"
+#include "symbols/table_file.h"
 
 #define AREA_MAX (1ULL << 36) /* bytes: numbers of units have 32 bits */
 
 struct sampler {
 	uint8_t *image;
 	size_t image_size;
-	void *table_data;
+	void *table_data; /* NULL: it has none */
+	size_t table_size;
+	enum table_state state;
 	struct elf_module elf;
 	struct encoding_table table;
 	struct count_plan plan;
@@ -91,24 +94,41 @@ static uint64_t initial_counted(const struct sampler *s)
 
 static int open_program_table(struct sampler *s, struct error *why)
 {
-	const struct elf_section *section = elf_module_table(&s->elf);
-	const uint8_t *data = section ? elf_module_contents(&s->elf, section) : NULL;
 	struct error reason = {0};
 	int err;
 
-	if (!data)
-		return error_set(why, -EINVAL,
-				 "was not built with pcce; compile and link it with the flags of "
-				 "pcce-config, or set LD_PRELOAD to libpcce.so.0 to count its "
-				 "libraries");
-	s->table_data = malloc(section->size + 1);
 	if (!s->table_data)
-		return error_memory(why);
-	memcpy(s->table_data, data, section->size);
-	err = encoding_table_open(s->table_data, section->size, &s->table, &reason);
+		return error_set(why, -EINVAL,
+				 "%s%s, or set LD_PRELOAD to libpcce.so.0 to count its libraries",
+				 table_state_text(s->state),
+				 s->state == TABLE_NONE ? "; compile and link it with the flags of "
+							  "pcce-config"
+							: table_state_remedy(s->state));
+	err = encoding_table_open(s->table_data, s->table_size, &s->table, &reason);
 	return err ? error_set(why, err, "has an encoding table that %s; link it again",
 			       reason.text)
 		   : 0;
+}
+
+/* Reads the program's encoding table, if there is one. */
+static int read_program_table(struct sampler *s, struct error *why)
+{
+	int fd = open(s->program, O_RDONLY | O_CLOEXEC | O_NOCTTY), err = 0;
+	struct table_file file;
+
+	if (fd < 0)
+		return error_set(why, -errno, "cannot be read: %s", strerror(errno));
+	table_file_find(fd, &s->elf, &file);
+	s->state = file.state;
+	if (file.state == TABLE_FOUND) {
+		s->table_data = elf_section_read(file.fd, &file.section, NULL);
+		s->table_size = file.section.size;
+		if (!s->table_data)
+			err = error_set(why, -EINVAL, "has an encoding table that cannot be read");
+	}
+	table_file_close(&file);
+	close(fd);
+	return err;
 }
 
 /* Plans the changes of an instrumented program. */
@@ -139,12 +159,13 @@ static int open_program(struct sampler *s, struct error *why)
 	err = encode_read_file(s->program, &s->image, &s->image_size, why);
 	if (!err)
 		err = elf_module_open(s->image, s->image_size, &s->elf, why);
+	if (!err)
+		err = read_program_table(s, why);
 	if (err)
 		return err;
 	count_linker_find(s->image, s->image_size, &s->linker);
 	/* Its libraries may be instrumented. */
-	if (!elf_module_table(&s->elf) && s->elf.program && s->linker.debug &&
-	    child_preloads_runtime())
+	if (!s->table_data && s->elf.program && s->linker.debug && child_preloads_runtime())
 		return 0;
 	return plan_program(s, why);
 }

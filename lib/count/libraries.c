@@ -28,6 +28,7 @@
 #include "count/libraries.h"
 #include "count/mappings.h"
 #include "encode/encode.h"
+#include "symbols/table_file.h"
 
 #define PAGE 4096ULL
 #define WAIT_MS 100
@@ -107,21 +108,21 @@ static void close_library(struct library *b)
 
 static bool is_instrumented(int fd)
 {
+	struct table_file file;
 	struct elf_module elf;
-	bool is;
 
 	if (elf_module_open_fd(fd, &elf, NULL))
 		return false;
-	is = elf_module_table(&elf) != NULL;
+	table_file_find(fd, &elf, &file);
+	table_file_close(&file);
 	elf_module_close(&elf);
-	return is;
+	return file.state == TABLE_FOUND;
 }
 
 /* Errors continue the file's name. */
 static int plan_library(struct library *b, int fd, struct error *why)
 {
-	const struct elf_section *section;
-	const uint8_t *data;
+	struct table_file file;
 	char path[64];
 	int err;
 
@@ -131,15 +132,13 @@ static int plan_library(struct library *b, int fd, struct error *why)
 		err = elf_module_open(b->image, b->image_size, &b->elf, why);
 	if (err)
 		return err;
-	section = elf_module_table(&b->elf);
-	data = section ? elf_module_contents(&b->elf, section) : NULL;
-	if (!data)
-		return error_set(why, -EINVAL, "is cut off");
-	b->table_data = malloc(section->size + 1);
+	table_file_find(fd, &b->elf, &file);
+	if (file.state == TABLE_FOUND)
+		b->table_data = elf_section_read(file.fd, &file.section, why);
+	table_file_close(&file);
 	if (!b->table_data)
-		return error_memory(why);
-	memcpy(b->table_data, data, section->size);
-	err = encoding_table_open(b->table_data, section->size, &b->table, why);
+		return error_set(why, -EINVAL, "is cut off");
+	err = encoding_table_open(b->table_data, file.section.size, &b->table, why);
 	if (err)
 		return err;
 	if (b->table.head->flags & PCCE_TABLE_EXEC || !b->table.head->got)

@@ -9,6 +9,9 @@
 
 /* The name of an encoding: pcce_note.encoding. */
 void encoding_note_hash(const void *table, size_t size, uint8_t hash[16]);
+/* Reads the table's name from the note of the module that fd has open. False: it is not encoded, or
+ * has an older runtime. */
+bool encoding_note_read(int fd, const struct elf_module *m, uint8_t hash[16]);
 /* Writes the table's name into the module's note, in a copy of the module's image. A module without
  * a note stays as it is: it has an older runtime. */
 void encoding_note_write(const struct elf_module *m, const void *table, size_t size,

@@ -80,13 +80,13 @@ static void *read_table(int fd, const struct elf_section *section, struct error 
 	return elf_section_read(fd, section, why);
 }
 
-static void open_table(struct record_modules *m, struct entry *e, const struct elf_section *section)
+static void open_table(struct record_modules *m, struct entry *e, const struct table_file *file)
 {
 	struct error why = {0};
 	char text[4608];
 
-	e->table = read_table(e->module.fd, section, &why);
-	e->table_size = section->size;
+	e->table = read_table(file->fd, &file->section, &why);
+	e->table_size = file->section.size;
 	if (e->table && !encoding_table_open(e->table, e->table_size, &e->module.table, &why)) {
 		e->module.instrumented = true;
 		return;
@@ -98,6 +98,24 @@ static void open_table(struct record_modules *m, struct entry *e, const struct e
 	m->warn(text);
 	free(e->table);
 	e->table = NULL;
+}
+
+/* Opens the table, or warns that it is missing. */
+static void find_table(struct record_modules *m, struct entry *e)
+{
+	struct table_file file;
+	char text[4608];
+
+	table_file_find(e->module.fd, &e->elf, &file);
+	e->module.state = file.state;
+	if (file.state == TABLE_FOUND) {
+		open_table(m, e, &file);
+	} else if (file.state != TABLE_NONE) {
+		snprintf(text, sizeof(text), "%s %s: contexts lack its functions%s", e->path,
+			 table_state_text(file.state), table_state_remedy(file.state));
+		m->warn(text);
+	}
+	table_file_close(&file);
 }
 
 static int write_module(struct record_modules *m, const struct entry *e)
@@ -121,7 +139,6 @@ static int add_file(struct record_modules *m, const char *path, int fd, char *ke
 		    struct entry **out)
 {
 	struct entry *e = calloc(1, sizeof(*e)), **grown;
-	const struct elf_section *table;
 	size_t length;
 
 	grown = e ? realloc(m->all, (m->n + 1) * sizeof(*grown)) : NULL;
@@ -150,9 +167,7 @@ static int add_file(struct record_modules *m, const char *path, int fd, char *ke
 		e->module.program = e->elf.program;
 		e->module.build_id_size = e->elf.build_id_size;
 		memcpy(e->module.build_id, e->elf.build_id, sizeof(e->module.build_id));
-		table = elf_module_table(&e->elf);
-		if (table)
-			open_table(m, e, table);
+		find_table(m, e);
 	}
 	HASH_ADD_KEYPTR(hh, m->by_key, e->key, strlen(e->key), e);
 	*out = e;

@@ -14,6 +14,7 @@
 #include <sys/types.h>
 #include "recording/writer.h"
 #include "elf/encoding_table.h"
+#include "symbols/table_file.h"
 
 struct record_modules;
 
@@ -22,13 +23,15 @@ struct record_module {
 	const char *path;
 	int fd; /* -1: could not be opened */
 	bool elf, program, vdso;
+	enum table_state state;
 	bool instrumented;	     /* has a valid table */
 	struct encoding_table table; /* if instrumented */
 	uint8_t build_id[32];
 	uint32_t build_id_size;
 };
 
-/* Writes new modules to w. Calls warn with one sentence for each table that cannot be used. */
+/* Writes new modules to w. Calls warn with one sentence for each table that cannot be used or is
+ * missing. */
 struct record_modules *record_modules_new(struct datafile_writer *w,
 					  void (*warn)(const char *text));
 void record_modules_free(struct record_modules *m);

@@ -19,23 +19,22 @@
 #include "sampler/sampler.h"
 #include <pcce/datafile.h>
 
-/* True if the file is known to be a program without an encoding table. */
-static bool is_uninstrumented(const char *path)
+/* Whether the program has a table; TABLE_FOUND also if its file cannot be read. */
+static enum table_state state_of_program(const char *path)
 {
-	struct elf_module elf;
 	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
-	bool result;
+	struct table_file file = {.state = TABLE_FOUND};
+	struct elf_module elf;
 
 	if (fd < 0)
-		return false;
-	if (elf_module_open_fd(fd, &elf, NULL)) {
-		close(fd);
-		return false;
+		return file.state;
+	if (!elf_module_open_fd(fd, &elf, NULL)) {
+		table_file_find(fd, &elf, &file);
+		table_file_close(&file);
+		elf_module_close(&elf);
 	}
-	result = !elf_module_table(&elf);
-	elf_module_close(&elf);
 	close(fd);
-	return result;
+	return file.state;
 }
 
 /* Then the runtime comes before the C library, and sees where exceptions and jumps of the program
@@ -48,6 +47,7 @@ static bool is_runtime_preloaded(const struct record_summary *s)
 /* Says why a recording has no contexts, or few. */
 static void warn_of_silence(const struct record_summary *s)
 {
+	enum table_state state = state_of_program(s->program);
 	const char *why = s->why_nothing;
 	char part[32], all[32];
 
@@ -55,9 +55,9 @@ static void warn_of_silence(const struct record_summary *s)
 	format_count(all, sizeof(all), s->samples);
 	if (!s->samples && s->privileged)
 		return; /* that is why */
-	if (!s->samples && !s->main_module && is_uninstrumented(s->program))
-		say("warning: no samples: %s was not built with pcce%s%s", s->program,
-		    why ? "; " : "", why ? why : "");
+	if (!s->samples && !s->main_module && state != TABLE_FOUND)
+		say("warning: no samples: %s %s%s%s%s", s->program, table_state_text(state),
+		    table_state_remedy(state), why ? "; " : "", why ? why : "");
 	else if (!s->samples && why)
 		say("warning: no samples: %s", why);
 	else if (!s->samples)
@@ -153,9 +153,12 @@ void record_print_summary(const struct record_summary *s)
 	}
 	if (!warn_of_expression(s))
 		warn_of_silence(s);
-	if (s->main_module && !s->main_module->instrumented)
-		say("warning: %s was not built with pcce: samples in it have no contexts%s%s",
-		    s->main_module->path,
+	/* Of other programs without a usable table, modules.c has said it. */
+	if (s->main_module && !s->main_module->instrumented &&
+	    (s->main_module->state == TABLE_NONE || s->shared_runtime))
+		say("warning: %s %s: samples in it have no contexts%s%s%s", s->main_module->path,
+		    table_state_text(s->main_module->state),
+		    table_state_remedy(s->main_module->state),
 		    s->any_instrumented ? "; other programs or libraries that ran have them" : "",
 		    s->shared_runtime && !is_runtime_preloaded(s)
 			    ? "; they are wrong after an exception or longjmp() that ends in it; "

@@ -13,6 +13,7 @@
 #include "base/mapped_file.h"
 #include "elf/module.h"
 #include "sampler/tls_offsets.h"
+#include "symbols/table_file.h"
 
 #define GUESSES 8
 #define RETRIES 250 /* polls; after them the process will not relocate the slot any more */
@@ -99,7 +100,7 @@ static struct file *examine_file(struct tls_offsets *p, int fd)
 	struct file_key key;
 	struct file *f;
 	struct stat st;
-	const struct elf_section *table;
+	struct table_file table = {.state = TABLE_NONE};
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return NULL;
@@ -115,13 +116,15 @@ static struct file *examine_file(struct tls_offsets *p, int fd)
 	if (!f)
 		return NULL;
 	f->key = key;
-	table = elf_module_open_fd(fd, &f->elf, NULL) ? NULL : elf_module_table(&f->elf);
-	if (table && elf_section_table_head(fd, table, &head)) {
+	if (!elf_module_open_fd(fd, &f->elf, NULL))
+		table_file_find(fd, &f->elf, &table);
+	if (table.state == TABLE_FOUND && elf_section_table_head(table.fd, &table.section, &head)) {
 		f->table = true;
 		f->program = head.flags & PCCE_TABLE_EXEC;
 		f->tpoff = head.tpoff;
 		f->got = head.got;
 	}
+	table_file_close(&table);
 	HASH_ADD(hh, p->files, key, sizeof(key), f);
 	return f;
 }

@@ -31,6 +31,7 @@ $CC -O2 -g -fPIC -shared library.c -o plain/libwork.so &&
 	$CC -O2 -g program.c -Lplain -lwork -Wl,-rpath,"\$ORIGIN" -o plain/program &&
 	$CC -O2 -g $cflags program.c $ldflags -Lpcce -lwork -Wl,-rpath,"\$ORIGIN" -o pcce/program &&
 	cp plain/program unencoded &&
+	$CC -O2 $cflags program.c -Lplain -lwork -Wl,-rpath,"$PWD/plain" -o unlinked &&
 	$CC -O2 program.c -Lplain -lwork -o bare || {
 	not_ok "build the programs"
 	done_testing
@@ -67,6 +68,14 @@ LD_LIBRARY_PATH=pcce says "a plain program with an instrumented library" 0 \
 	'^  self: can be used$' -- bare
 says "a library that is not encoded" 3 \
 	'^  unencoded/libwork.so: instrumented, but not encoded: link it' -- unencoded/program
+LD_LIBRARY_PATH=unencoded pcce-record -b self -o unencoded.data -- pcce/program >/dev/null 2>said
+check "  pcce-record says so" grep -q 'unencoded/libwork.so is instrumented, but not encoded' said
+says "a program that is not encoded" 3 \
+	'^unlinked: instrumented, but not encoded: link it' -- unlinked
+pcce-record -b self -o unlinked.data -- ./unlinked >/dev/null 2>said
+check "  pcce-record says so" grep -q 'unlinked is instrumented, but not encoded; link it' said
+pcce-record --count -o unlinked.data -- ./unlinked >/dev/null 2>said
+check "  pcce-record --count says so" grep -q 'unlinked is instrumented, but not encoded; link it' said
 says "a library by itself" 0 '^pcce/libwork.so: instrumented and encoded$' -- pcce/libwork.so
 pcce-encode unencoded/libwork.so
 says "after pcce-encode" 0 '^  unencoded/libwork.so: instrumented and encoded$' \

@@ -429,9 +429,34 @@ check "and changes nothing" cmp prog again
 cp prog stripped && strip stripped
 check "stripped" encoded stripped
 is "stripping keeps the table" "$(pcce-encode --dump -v stripped)" "$(pcce-encode --dump -v prog)"
+# Other tools remove what is not allocated.  A debug file has the table.
+table_of() { pcce-check "$1" | sed -n '1s/^[^:]*: //p'; }
+for strip in eu-strip llvm-strip; do
+	if ! command -v $strip >/dev/null; then
+		skip "$strip" "$strip is not installed"
+		continue
+	fi
+	cp prog stripped && $strip --keep-section=.pcce stripped
+	is "$strip --keep-section=.pcce" "$(table_of stripped)" "instrumented and encoded"
+	cp prog stripped && $strip stripped
+	check "$strip: pcce-check says that the table was stripped" \
+		grep -q 'its encoding table was stripped' <(table_of stripped)
+	pcce-record -b self -o stripped.data -- ./stripped argument >/dev/null 2>log
+	check "... and so does pcce-record" grep -q 'its encoding table was stripped' log
+	objcopy --only-keep-debug prog stripped.debug && objcopy --add-gnu-debuglink=stripped.debug stripped
+	is "$strip: the debug file has the table" "$(table_of stripped)" "instrumented and encoded"
+	objcopy --set-section-flags .pcce=readonly --update-section ".pcce=$here/prog.c" stripped.debug
+	check "$strip: the debug file has another table" \
+		grep -q 'its encoding table was stripped' <(table_of stripped)
+	rm stripped.debug
+	id=$(readelf -n prog | sed -n 's/.*Build ID: //p')
+	mkdir -p "cache/$id" && objcopy --only-keep-debug prog "cache/$id/debuginfo"
+	is "$strip: ... which a client of debuginfod has fetched" \
+		"$(DEBUGINFOD_CACHE_PATH=cache table_of stripped)" "instrumented and encoded"
+done
 if command -v eu-strip >/dev/null; then
-	cp prog stripped && eu-strip stripped
-	check "stripped by elfutils" encoded stripped
+	cp prog stripped && eu-strip -f stripped.debug stripped
+	is "eu-strip -f: its debug file has the table" "$(table_of stripped)" "instrumented and encoded"
 fi
 objcopy --only-keep-debug prog prog.debug && cp prog stripped &&
 	objcopy --strip-debug --add-gnu-debuglink=prog.debug stripped
