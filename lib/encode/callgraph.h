@@ -174,6 +174,8 @@ uint32_t callgraph_part_at(const struct callgraph *cg, uint64_t vaddr);
 uint32_t callgraph_entered_at(const struct callgraph *cg, const struct elf_module *m,
 			      uint64_t vaddr);
 
+/* Renames functions that have another name in the linked file (callgraph_names.c). 0 or -ENOMEM. */
+int callgraph_name_functions(struct callgraph *cg, const struct elf_module *m);
 /* Finds all functions that can be entered by other ways than sites (callgraph_roots.c). */
 int callgraph_find_roots(struct callgraph *cg, const struct elf_module *m,
 			 const struct site_records *r, const struct elf_relocs *l,

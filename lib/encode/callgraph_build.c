@@ -422,6 +422,8 @@ int callgraph_build(const struct elf_module *m, const struct site_records *r,
 
 	memset(out, 0, sizeof(*out));
 	err = add_block_functions(out, r, why);
+	if (!err && callgraph_name_functions(out, m))
+		err = error_memory(why);
 	if (!err)
 		err = add_sites(out, m, r, l, why);
 	if (!err)

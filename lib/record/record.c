@@ -391,7 +391,7 @@ static int finish_recording(struct recorder *r)
 	recording_path(r, path);
 	if (!*path) {
 		note("the output is not a regular file, so it contains no source lines");
-	} else if (write_symbols(path, r->writer, r->modules, note, &why)) {
+	} else if (write_symbols(path, r->writer, r->modules, warn, note, &why)) {
 		if (datafile_writer_error(r->writer)[0])
 			return -EIO;
 		say("warning: the recording contains no source lines: %s", why.text);

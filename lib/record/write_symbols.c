@@ -149,7 +149,7 @@ static int put_symbol(void *ctx, const struct symbolize_frame *f)
 }
 
 static int symbolize_module(struct job *j, const struct record_module *m,
-			    void (*note)(const char *text))
+			    void (*warn)(const char *text))
 {
 	struct address_list *a = &j->addresses[m->index];
 	struct error why = {0};
@@ -167,12 +167,13 @@ static int symbolize_module(struct job *j, const struct record_module *m,
 				     j, &why);
 	else
 		return 0;
-	if (!err || datafile_writer_error(j->w)[0])
+	if (datafile_writer_error(j->w)[0] || !why.text[0])
 		return err;
 	snprintf(text, sizeof(text),
-		 "cannot read the symbols of %s: it %s; its functions have no names and lines",
+		 err ? "cannot read the symbols of %s: it %s; its functions have no names and lines"
+		     : "cannot find the lines of %s: its debug information %s",
 		 m->path, why.text);
-	note(text);
+	warn(text);
 	return 0;
 }
 
@@ -210,7 +211,7 @@ static int symbolize_kernel(struct job *j, void (*note)(const char *text))
 }
 
 int write_symbols(const char *path, struct datafile_writer *w, const struct record_modules *m,
-		  void (*note)(const char *text), struct error *why)
+		  void (*warn)(const char *text), void (*note)(const char *text), struct error *why)
 {
 	static const struct recording_visitor nothing;
 	struct job j = {.w = w, .modules = m};
@@ -224,7 +225,7 @@ int write_symbols(const char *path, struct datafile_writer *w, const struct reco
 	if (!err)
 		err = recording_samples(j.recording, NULL, j.stacks, add_sample_addresses, &j, why);
 	for (i = 0; i < n && !err; i++)
-		err = symbolize_module(&j, record_modules_get(m, (uint32_t)i), note);
+		err = symbolize_module(&j, record_modules_get(m, (uint32_t)i), warn);
 	if (!err)
 		err = symbolize_kernel(&j, note);
 	for (i = 0; j.addresses && i < n; i++)

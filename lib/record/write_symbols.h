@@ -9,10 +9,11 @@
 
 /*
  * Reads the recording at path, which w has flushed and still writes, decodes its samples and
- * appends the SYMBOL records. Calls note with one sentence for each module that it cannot
- * symbolize. 0, or -errno: the writer's, or with a sentence in why.
+ * appends the SYMBOL records. Calls warn with one sentence for each module that it cannot
+ * symbolize, and note for the kernel. 0, or -errno: the writer's, or with a sentence in why.
  */
 int write_symbols(const char *path, struct datafile_writer *w, const struct record_modules *m,
-		  void (*note)(const char *text), struct error *why);
+		  void (*warn)(const char *text), void (*note)(const char *text),
+		  struct error *why);
 
 #endif

@@ -331,6 +331,7 @@ int symbol_table_add_symbol(struct symbol_table *n, const struct pcce_rec_symbol
 	s = &n->symbols[n->n_symbols];
 	*s = (struct symbol_table_entry){
 		.vaddr = rec->vaddr,
+		.symbol = rec->symbol,
 		.module = rec->module,
 		.depth = rec->depth,
 		.line = *file ? rec->line : 0, /* a line alone says nothing */
@@ -355,6 +356,23 @@ static int compare_chain_entries(const void *a, const void *b)
 	return x->depth < y->depth ? -1 : x->depth > y->depth;
 }
 
+/*
+ * Gives an instrumented function the name of its encoding table. Its symbol may be another name of
+ * it (an alias, or what objcopy made of the name), but tail calls and --only know this one alone.
+ * The symbol of a part, such as f.cold, says more and stays.
+ */
+static int name_by_table(struct symbol_table *n, struct symbol_table_entry *s)
+{
+	const struct encoding_table *t = symbol_table_table(n, s->module);
+	uint32_t func = t && s->symbol && !(s->flags & PCCE_SYMBOL_INLINED)
+				? encoding_table_func_at(t, s->symbol)
+				: PCCE_NONE;
+
+	if (func != PCCE_NONE && t->funcs[func].addr == s->symbol)
+		s->function = symbol_table_function(n, s->module, func);
+	return s->function == UINT32_MAX ? -ENOMEM : 0;
+}
+
 int symbol_table_finish(struct symbol_table *n)
 {
 	size_t out = 0;
@@ -365,6 +383,9 @@ int symbol_table_finish(struct symbol_table *n)
 		if (!out || compare_chain_entries(&n->symbols[out - 1], &n->symbols[i]))
 			n->symbols[out++] = n->symbols[i];
 	n->n_symbols = out;
+	for (size_t i = 0; i < out; i++)
+		if (name_by_table(n, &n->symbols[i]))
+			return -ENOMEM;
 	return 0;
 }
 

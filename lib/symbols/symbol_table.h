@@ -17,6 +17,7 @@ struct symbol_table;
 /* One level of inlining at an address. */
 struct symbol_table_entry {
 	uint64_t vaddr;
+	uint64_t symbol;	 /* start of the function's symbol; 0: unknown */
 	uint32_t module, depth;	 /* innermost: 0 */
 	uint32_t function, file; /* strings */
 	uint32_t line;

@@ -20,6 +20,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "symbols/debuginfo.h"
 #include "symbols/symbolize.h"
 #include "symbols/dwarf.h"
@@ -34,24 +35,25 @@ struct symbol_table_entry {
 struct symbols {
 	struct symbol_table_entry *all;
 	size_t n, capacity;
+	char **cut; /* names without their versions */
+	size_t n_cut;
 };
 
-static int symbol_rank(const GElf_Sym *sym, const char *name)
+/*
+ * Ranks the names of one address by what people call the function: free, not cfree@GLIBC_2.2.5,
+ * and open, not __open64. hidden: a version for old programs only.
+ */
+static int symbol_rank(const GElf_Sym *sym, const char *name, bool hidden)
 {
-	int rank = 0;
+	size_t underscores = strspn(name, "_");
+	const char *at = strchr(name, '@');
+	int rank = underscores < 9 ? -(int)underscores : -9;
 
-	if (GELF_ST_BIND(sym->st_info) == STB_GLOBAL)
-		rank = 20;
-	else if (GELF_ST_BIND(sym->st_info) == STB_WEAK)
-		rank = 10;
-	if (sym->st_size)
+	if (GELF_ST_BIND(sym->st_info) != STB_LOCAL)
+		rank += 20;
+	if (!hidden && (!at || at[1] == '@'))
 		rank += 40;
-	/* Prefer open to __open64. */
-	while (*name == '_' && rank % 10 > -5) {
-		rank--;
-		name++;
-	}
-	return rank;
+	return sym->st_size ? rank + 80 : rank;
 }
 
 static int add_elf_symbol(struct symbols *s, struct symbol_table_entry symbol)
@@ -69,12 +71,25 @@ static int add_elf_symbol(struct symbols *s, struct symbol_table_entry symbol)
 	return 0;
 }
 
+/* Returns the versions of a section of dynamic symbols, or NULL. */
+static Elf_Data *find_versions(Elf *elf, size_t symbols)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+
+	while ((scn = elf_nextscn(elf, scn)))
+		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_GNU_versym && sh.sh_link == symbols)
+			return elf_getdata(scn, NULL);
+	return NULL;
+}
+
 static int add_section_symbols(struct symbols *s, Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh)
 {
-	Elf_Data *data = elf_getdata(scn, NULL);
+	Elf_Data *data = elf_getdata(scn, NULL), *versions = find_versions(elf, elf_ndxscn(scn));
 	size_t i, n = sh->sh_entsize ? sh->sh_size / sh->sh_entsize : 0;
 
 	for (i = 1; data && i < n; i++) {
+		GElf_Versym version = 0;
 		GElf_Sym sym;
 		const char *name;
 		int type;
@@ -88,8 +103,11 @@ static int add_section_symbols(struct symbols *s, Elf *elf, Elf_Scn *scn, const 
 		name = elf_strptr(elf, sh->sh_link, sym.st_name);
 		if (!name || !*name)
 			continue;
-		if (add_elf_symbol(s, (struct symbol_table_entry){sym.st_value, sym.st_size, name,
-								  symbol_rank(&sym, name)}))
+		if (versions)
+			gelf_getversym(versions, (int)i, &version);
+		if (add_elf_symbol(
+			    s, (struct symbol_table_entry){sym.st_value, sym.st_size, name,
+							   symbol_rank(&sym, name, version >> 15)}))
 			return -ENOMEM;
 	}
 	return 0;
@@ -137,6 +155,24 @@ static void sort_elf_symbols(struct symbols *s)
 		if (!kept || s->all[kept - 1].addr != s->all[i].addr)
 			s->all[kept++] = s->all[i];
 	s->n = kept;
+}
+
+/* Removes the versions from names: free@@GLIBC_2.2.5. */
+static int cut_versions(struct symbols *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		const char *name = s->all[i].name, *at = strchr(name, '@');
+
+		if (!at || at == name || !strcmp(at, "@plt"))
+			continue;
+		if (array_grow(&s->cut, s->n_cut, sizeof(*s->cut)))
+			return -ENOMEM;
+		s->cut[s->n_cut] = strndup(name, (size_t)(at - name));
+		if (!s->cut[s->n_cut])
+			return -ENOMEM;
+		s->all[i].name = s->cut[s->n_cut++];
+	}
+	return 0;
 }
 
 static const struct symbol_table_entry *find_symbol(const struct symbols *s, uint64_t vaddr)
@@ -245,13 +281,42 @@ static int read_all_symbols(struct work *w, Elf *elf, Elf *debug)
 	if (!err && !w->symbols.n)
 		err = read_elf_symbols(&w->symbols, elf, SHT_DYNSYM);
 	sort_elf_symbols(&w->symbols);
+	if (!err)
+		err = cut_versions(&w->symbols);
 	return err ? err : add_stubs(w, elf);
 }
 
 static void free_symbols(struct work *w)
 {
 	free(w->symbols.all);
+	for (size_t i = 0; i < w->symbols.n_cut; i++)
+		free(w->symbols.cut[i]);
+	free(w->symbols.cut);
 	plt_free(w->stubs, w->n_stubs);
+}
+
+/* Says why the debug information of a file, if it has any, cannot be read. */
+static void explain_no_dwarf(Elf *elf, struct error *why)
+{
+	Elf_Scn *scn = NULL;
+	size_t names;
+	GElf_Shdr sh;
+	GElf_Chdr compressed;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return;
+	while ((scn = elf_nextscn(elf, scn))) {
+		const char *name = gelf_getshdr(scn, &sh) ? elf_strptr(elf, names, sh.sh_name) : "";
+
+		if (!name || strcmp(name, ".debug_info") || sh.sh_type == SHT_NOBITS)
+			continue;
+		if (gelf_getchdr(scn, &compressed) && compressed.ch_type != ELFCOMPRESS_ZLIB)
+			error_set(why, 0,
+				  "is compressed in a way that libdw cannot read; build with "
+				  "-gz=zlib");
+		else
+			error_set(why, 0, "cannot be read: libdw says '%s'", dwarf_errmsg(-1));
+	}
 }
 
 static int symbolize_elf(struct work *w, Elf *elf, Elf *debug, struct error *why)
@@ -263,6 +328,8 @@ static int symbolize_elf(struct work *w, Elf *elf, Elf *debug, struct error *why
 	dwarf = err ? NULL : dwarf_begin_elf(elf, DWARF_C_READ, NULL);
 	if (!dwarf && !err && debug)
 		dwarf = dwarf_begin_elf(debug, DWARF_C_READ, NULL);
+	if (!dwarf && !err)
+		explain_no_dwarf(debug ? debug : elf, why);
 	if (!err)
 		err = dwarf_chains_new(dwarf, w->vaddrs, w->n, &w->chains);
 	if (err)
@@ -359,15 +426,14 @@ int symbolize_vdso(const uint64_t *vaddrs, size_t n,
 	Elf *elf;
 	int err;
 
-	error_set(why, 0, "cannot be read");
 	if (!head)
-		return -ENOENT;
+		return error_set(why, -ENOENT, "cannot be read");
 	elf_version(EV_CURRENT);
 	/* The section headers are at the end of the vdso. */
 	size = head->e_shoff + (size_t)head->e_shentsize * head->e_shnum;
 	elf = elf_memory((char *)(uintptr_t)head, size);
 	if (!elf)
-		return -EINVAL;
+		return error_set(why, -EINVAL, "cannot be read");
 	err = symbolize_elf(&w, elf, NULL, why);
 	elf_end(elf);
 	return err;

@@ -40,7 +40,8 @@ static inline struct pcce_rec_symbol symbolize_record(const struct symbolize_fra
  * build_id is the one in the recording: a file that was replaced since has another one.
  *
  * Returns 0, a non-zero result of frame, or -errno with a fragment that continues the file's name
- * (-ESTALE: the file was replaced).
+ * (-ESTALE: the file was replaced). If it is 0 and why is not empty, why says what is the matter
+ * with the file's debug information.
  */
 int symbolize_file(int fd, const uint8_t *build_id, size_t build_id_size, const uint64_t *vaddrs,
 		   size_t n, int (*frame)(void *ctx, const struct symbolize_frame *f), void *ctx,

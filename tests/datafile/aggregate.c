@@ -73,7 +73,7 @@ int main(int argc, char **argv)
 	while ((r = datafile_next(reader, &rec)) > 0 && !(r = put_record(w, modules, rec)))
 		;
 	r = r ? r : datafile_flush(w);
-	r = r ? r : write_symbols(argv[2], w, modules, complain, &why);
+	r = r ? r : write_symbols(argv[2], w, modules, complain, complain, &why);
 	r = r ? r : datafile_put(w, PCCE_REC_END, &end, sizeof(end), NULL, 0);
 	if (r)
 		complain(why.text);

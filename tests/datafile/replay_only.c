@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 		;
 	r = r ? r : only_write(all.only, all.w, all.last);
 	r = r ? r : datafile_flush(all.w);
-	r = r ? r : write_symbols(argv[3], all.w, all.modules, complain, &why);
+	r = r ? r : write_symbols(argv[3], all.w, all.modules, complain, complain, &why);
 	r = r ? r : datafile_put(all.w, PCCE_REC_END, &end, sizeof(end), NULL, 0);
 	if (r)
 		complain(*why.text ? why.text : strerror(-r));

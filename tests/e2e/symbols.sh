@@ -155,6 +155,122 @@ for kind in "-fcf-protection=none -Wl,-z,lazy" "-fcf-protection=none -Wl,-z,now"
 	fi
 done
 
+# One function has many names. Reports show the one that people call it by, without its version.
+cat >names.c <<'END'
+#define BUSY for (volatile int x = 0; x < n; x++)
+#define NAME(name, of) __attribute__((alias(#of))) int name(int n)
+#define VERSION(name, of, version) \
+	NAME(name, of);            \
+	__asm__(".symver " #name ", " version)
+
+int __attribute__((noinline)) __plain(int n)
+{
+	BUSY;
+	return n;
+}
+__attribute__((weak)) NAME(plain, __plain);
+NAME(plain_64, __plain);
+
+int __attribute__((noinline)) release(int n)
+{
+	BUSY;
+	return n + 1;
+}
+VERSION(first, release, "crelease@V1");
+VERSION(second, release, "a_release@V1");
+
+int __attribute__((noinline)) current_impl(int n)
+{
+	BUSY;
+	return n + 2;
+}
+VERSION(third, current_impl, "current@@V2");
+VERSION(fourth, current_impl, "a_current@V1");
+
+int work(int n)
+{
+	return __plain(n) + release(n) + current_impl(n);
+}
+END
+printf 'V1 { global: plain; plain_64; __plain; release; work; local: *; };\nV2 { } V1;\n' >names.map
+mkdir -p names
+if $CC -O1 -fPIC -shared -Wl,--version-script=names.map,-Bsymbolic names.c -o names/libwork.so \
+	2>build.log; then
+	for kind in symtab dynsym; do
+		[ $kind = symtab ] || strip names/libwork.so
+		LD_LIBRARY_PATH=$scratch/names record self names.data ./program
+		is "aliases and versions, by .$kind" \
+			"$(leaves names.data | sed 's/^\[libwork\.so\] //')" "current plain release "
+	done
+else
+	not_ok "aliases and versions" build.log
+fi
+
+# objcopy renames functions of an object, or of a program. A function has one name all the same, and
+# selections and other modules know it by this one.
+cat >renamed.c <<'END'
+static volatile int sum;
+
+int __attribute__((noinline)) leaf(int n)
+{
+	for (int i = 0; i < n; i++)
+		sum += i;
+	return sum;
+}
+
+int jumps(int n)
+{
+	for (int i = 0; i < n; i++)
+		sum += i;
+	return leaf(n);
+}
+END
+cat >caller.c <<'END'
+int NAME(int n);
+
+int main(void)
+{
+	int sum = 0;
+
+	for (int i = 0; i < 200; i++)
+		sum += NAME(300000);
+	return sum & 1;
+}
+END
+rename=(--redefine-sym leaf=new_leaf --redefine-sym jumps=new_jumps)
+# shellcheck disable=SC2046
+$CC -O2 -g -fPIC $(pcce-config --cflags) -c renamed.c -o renamed.o &&
+	$CC -O2 -g $(pcce-config --cflags) -DNAME=new_jumps -c caller.c -o caller.o &&
+	$CC -O2 -g $(pcce-config --cflags) -DNAME=jumps -c caller.c -o old.o &&
+	objcopy "${rename[@]}" renamed.o new.o &&
+	$CC $(pcce-config --ldflags) caller.o new.o -o renamed &&
+	$CC $(pcce-config --ldflags) old.o renamed.o -o late &&
+	objcopy "${rename[@]}" late &&
+	$CC -shared $(pcce-config --ldflags) new.o -o libnew.so &&
+	$CC $(pcce-config --ldflags) caller.o -L. -lnew -Wl,-rpath,"$scratch" -o shared 2>build.log ||
+	not_ok "build renamed functions" build.log
+for program in renamed late shared; do
+	prefix=new_
+	[ $program != late ] || prefix=
+	record self renamed.data ./$program
+	is "$program: one function has one name" \
+		"$(pcce-report -q -i renamed.data --format=folded 2>/dev/null |
+			grep '^main;' | sed 's/ [0-9]*$//' | grep -v plt | sort -u | tr '\n' ' ')" \
+		"main;${prefix}jumps main;${prefix}jumps;${prefix}leaf "
+done
+record_options="--only=new_leaf" record self only.data ./renamed
+check "--only knows it by this name, too" [ "$(stat_of only.data samples)" -gt 5 ]
+
+# Debug information that the library cannot read is not lost without a word.
+if objcopy --compress-debug-sections=zstd program compressed 2>/dev/null; then
+	record self zstd.data ./compressed
+	check "debug information compressed with zstd: lines, or a warning" \
+		sh -c "pcce-report -q -i zstd.data --under=main | grep -q 'program.c:8' ||
+			grep 'warning: .*/compressed: its debug information is compressed' zstd.data.err"
+else
+	skip "debug information compressed with zstd" "objcopy cannot compress with zstd"
+fi
+
 # A symbolic link is written through: /dev/stdout is one, and may lead to a file.
 ln -s linked.data link.data
 timeout 60 pcce-record -q -b self -F 1000 -o link.data -- ./program >/dev/null 2>&1
