@@ -10,6 +10,9 @@
  *   --exclude-libs    It hides what comes from archives.  The linker gets the object files that the
  *                     runtime's archives contain instead.
  *
+ * mold always gets these object files. It would prefer libc.a's syscall() to a weak one in an
+ * archive.
+ *
  * The new files exist only in memory. The linker inherits their descriptors, and so nothing is left
  * behind. All their names are of the form /proc/self/fd/N. Only a map and a list of dependencies
  * contain them. In the list they are replaced, since make could not find them.
@@ -181,7 +184,7 @@ static void close_gaps(size_t n, struct ld_exports *e)
 	e->argv[e->argc] = NULL;
 }
 
-int ld_exports_make(const struct ld_args *args, char *linker, struct ld_exports *out)
+int ld_exports_make(const struct ld_args *args, char *linker, bool objects, struct ld_exports *out)
 {
 	char **names = calloc(args->n + 1, sizeof(*names));
 	bool changed = args->changed;
@@ -198,8 +201,9 @@ int ld_exports_make(const struct ld_args *args, char *linker, struct ld_exports 
 	memcpy(out->argv + 1, args->all, args->n * sizeof(*out->argv));
 	if (n && args->has_script)
 		changed |= replace_script(args, names, n, out);
-	if (n && args->exclude_libs) {
+	if (objects || (n && args->exclude_libs)) {
 		changed |= replace_archive(args, "libpcce.a", out);
+		changed |= replace_archive(args, "libpcce_before.a", out);
 		changed |= replace_archive(args, "libpcce_jump.a", out);
 	}
 	if (changed)

@@ -20,9 +20,10 @@ struct ld_exports {
 
 /*
  * Changes arguments that would hide the runtime's names. What cannot be changed stays, and
- * pcce-encode finds that the names are hidden. Returns 0 or -ENOMEM.
+ * pcce-encode finds that the names are hidden. objects: the linker must not see that the runtime is
+ * in archives. Returns 0 or -ENOMEM.
  */
-int ld_exports_make(const struct ld_args *args, char *linker, struct ld_exports *out);
+int ld_exports_make(const struct ld_args *args, char *linker, bool objects, struct ld_exports *out);
 /* Names the original files in a list of dependencies that the linker has written (Makefile syntax).
  */
 void ld_exports_fix_list(const struct ld_exports *e, const char *path);

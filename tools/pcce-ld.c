@@ -179,13 +179,13 @@ static bool is_new(const char *path, const struct stat *before, bool existed)
 }
 
 /* Looks at the name of the file that a symbolic link such as ld or ld.gold leads to. */
-static bool is_gold(const char *linker)
+static bool is_linker(const char *linker, const char *name)
 {
 	char *real = realpath(linker, NULL);
-	bool gold = real && strstr(basename(real), "gold");
+	bool is = real && strstr(basename(real), name);
 
 	free(real);
-	return gold;
+	return is;
 }
 
 /* Copies what a linker has written to a file. */
@@ -235,8 +235,8 @@ static int link_output(int argc, char **argv, char *linker, const struct ld_args
 {
 	struct ld_exports exports;
 	char **plain = argv, **changed = NULL;
-	bool without_gc = args->gc_sections && is_gold(linker), done = false;
-	int err = ld_exports_make(args, linker, &exports);
+	bool without_gc = args->gc_sections && is_linker(linker, "gold"), done = false;
+	int err = ld_exports_make(args, linker, is_linker(linker, "mold"), &exports);
 
 	argv[0] = linker;
 	if (without_gc)

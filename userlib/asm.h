@@ -100,6 +100,18 @@
 	UNSAVE rdi
 .endm
 
+/* Begins a function that replaces that of the C library: see own.h. */
+.macro OWN name
+	.p2align 4
+	.globl \name
+	.type \name, @function
+	.globl pcce_own_\name
+	.hidden pcce_own_\name
+	.type pcce_own_\name, @function
+\name:
+pcce_own_\name:
+.endm
+
 /* Sets the state of a thread that begins, with no call of the program. %page has the page's
  * offset. */
 .macro EMPTY_STACK page, scratch

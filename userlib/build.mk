@@ -11,6 +11,8 @@
 #                      before the C library.  Unless it is static, it must also export the names
 #                      in libpcce.exports (--export-dynamic-symbol=NAME or a dynamic list).
 #                      Shared libraries then use its page, also those that dlopen() loads.
+#   libpcce_before.a   Takes the place of libpcce.a in executables that contain a sanitizer.  The
+#                      functions that sanitizers replace, too, are not weak.
 #   libpcce_jump.a     setjmp, longjmp, getcontext and their kin, for executables that are not
 #                      static.  Linked with -u __pcce_jump.
 #   libpcce_context.a  getcontext and its kin, for static executables.  Linked if the program uses
@@ -58,8 +60,8 @@ USERLIB_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden \
 	-fno-lto -fno-plt -U_FORTIFY_SOURCE
 USERLIB_ASFLAGS := -fPIC -fcf-protection -g
 
-USERLIB_ARCHIVES := $(LIBDIR)/libpcce.a $(LIBDIR)/libpcce_jump.a $(LIBDIR)/libpcce_context.a \
-	$(LIBDIR)/libpcce_landing.a $(LIBDIR)/libpcce_dso.a
+USERLIB_ARCHIVES := $(LIBDIR)/libpcce.a $(LIBDIR)/libpcce_before.a $(LIBDIR)/libpcce_jump.a \
+	$(LIBDIR)/libpcce_context.a $(LIBDIR)/libpcce_landing.a $(LIBDIR)/libpcce_dso.a
 USERLIB_TARGETS := $(USERLIB_ARCHIVES) $(LIBDIR)/libpcce.so.0 $(LIBDIR)/libpcce.so \
 	$(LIBDIR)/libpcce.exports $(LIBDIR)/libpcce-verify.so
 
@@ -67,7 +69,8 @@ $(USERLIB_GENERAL_REGS:%=$(USERLIB_OBJ)/%.o): USERLIB_CFLAGS += -mgeneral-regs-o
 $(USERLIB_OBJ)/restore_far.o: USERLIB_CFLAGS += -fno-toplevel-reorder
 $(USERLIB_SIZE:%=$(USERLIB_OBJ)/%.o): USERLIB_CFLAGS += -Os
 # Its loops must not become calls of the function that they implement.
-$(USERLIB_OBJ)/local_libc.o: USERLIB_CFLAGS += -fno-builtin -fno-tree-loop-distribute-patterns
+$(USERLIB_OBJ)/local_libc.o $(USERLIB_OBJ)/own_next.o: \
+	USERLIB_CFLAGS += -fno-builtin -fno-tree-loop-distribute-patterns
 
 $(USERLIB_OBJ)/%.o: $(USERLIB_DIR)/%.c $(O)/obj/.flags
 	@mkdir -p $(@D)
@@ -98,7 +101,7 @@ USERLIB_EXEC := $(call userlib_objects,$(USERLIB_S:%=%-exec) $(USERLIB_C) encodi
 USERLIB_DSO := $(call userlib_objects,pushpop leaf_entry segments restore_far encoding_note \
 	text_end)
 USERLIB_JUMP := $(call userlib_objects,jump_stubs-exec interpose_jump context_stubs-exec \
-	contexts landing_stubs-exec landing landing_pending site)
+	contexts landing_stubs-exec landing landing_pending site own_next)
 USERLIB_CONTEXT := $(call userlib_objects,context_stubs-exec contexts-static site)
 USERLIB_LANDING := $(call userlib_objects,landing_stubs-exec landing-static landing_pending site)
 USERLIB_LINK := $(call userlib_objects,$(USERLIB_S) jump_stubs interpose_jump context_stubs \
@@ -107,16 +110,25 @@ USERLIB_LINK := $(call userlib_objects,$(USERLIB_S) jump_stubs interpose_jump co
 # Names that stay global: the other archives, slots and the linker wrapper use them.
 USERLIB_KEEP := $(addprefix --keep-global-symbol=,__pcce_push __pcce_restore __pcce_segment_room \
 	__pcce_segment_return __pcce_segment_lost __pcce_stack_keep __pcce_stack_load \
-	__pcce_stack_empty __pcce_stack_free_area pcce_active __pcce_signal_entry)
+	__pcce_stack_empty __pcce_stack_free_area pcce_active __pcce_signal_entry) \
+	--wildcard --keep-global-symbol='pcce_own_*'
 USERLIB_KEEP_EXPORTS := --keep-global-symbols=$(USERLIB_DIR)/libpcce.exports
 
-$(USERLIB_OBJ)/pcce.o: $(USERLIB_EXEC)
-$(USERLIB_OBJ)/pcce.o: USERLIB_GLOBAL := $(USERLIB_KEEP) $(USERLIB_KEEP_EXPORTS)
+# A program may define these itself.
+USERLIB_REPLACED := $(filter-out pcce_%,$(file <$(USERLIB_DIR)/libpcce.exports))
+USERLIB_SANITIZED := pthread_create sigaction signal sigaltstack sigprocmask pthread_sigmask prctl \
+	vfork
+
+$(USERLIB_OBJ)/pcce.o $(USERLIB_OBJ)/pcce_before.o: $(USERLIB_EXEC)
+$(USERLIB_OBJ)/pcce.o $(USERLIB_OBJ)/pcce_before.o: \
+	USERLIB_GLOBAL := $(USERLIB_KEEP) $(USERLIB_KEEP_EXPORTS)
+$(USERLIB_OBJ)/pcce_before.o: USERLIB_STRONG := $(USERLIB_SANITIZED)
 $(USERLIB_OBJ)/pcce_dso.o: $(USERLIB_DSO)
 $(USERLIB_OBJ)/pcce_dso.o: USERLIB_GLOBAL := --keep-global-symbol=__pcce_push \
 	--keep-global-symbol=__pcce_restore
 $(USERLIB_OBJ)/pcce_jump.o: $(USERLIB_JUMP)
 $(USERLIB_OBJ)/pcce_jump.o: USERLIB_GLOBAL := --keep-global-symbol=__pcce_jump \
+	--keep-global-symbol=__wrap_dlsym \
 	$(USERLIB_KEEP_EXPORTS)
 $(USERLIB_OBJ)/pcce_context.o: $(USERLIB_CONTEXT)
 $(USERLIB_OBJ)/pcce_context.o: USERLIB_GLOBAL := $(USERLIB_KEEP_EXPORTS)
@@ -127,7 +139,8 @@ USERLIB_RELOCATABLE := $(USERLIB_ARCHIVES:$(LIBDIR)/lib%.a=$(USERLIB_OBJ)/%.o)
 $(USERLIB_RELOCATABLE): $(USERLIB_DIR)/libpcce.exports $(USERLIB_DIR)/build.mk
 	$(call say,LD -r,$@)
 	$(Q)$(CC) -nostdlib -r -o $@ $(filter %.o,$^)
-	$(Q)objcopy $(USERLIB_GLOBAL) $@
+	$(Q)objcopy $(USERLIB_GLOBAL) \
+		$(addprefix --weaken-symbol=,$(filter-out $(USERLIB_STRONG),$(USERLIB_REPLACED))) $@
 
 $(USERLIB_ARCHIVES): $(LIBDIR)/lib%.a: $(USERLIB_OBJ)/%.o
 	@mkdir -p $(@D)

@@ -6,8 +6,6 @@
  * contexts.c describes how this works, and moves the states. The stubs jump to the real functions
  * with everything that these save unchanged: the stack pointer, the return address, and the
  * registers that calls preserve.
- *
- * The names are weak, for programs with such functions.
  */
 #include <cet.h>
 #include "asm.h"
@@ -28,10 +26,7 @@
 .endm
 
 .macro BEGIN name
-	.p2align 4
-	.weak \name
-	.type \name, @function
-\name:
+	OWN \name
 	.cfi_startproc
 	_CET_ENDBR
 	SAVE rdi
@@ -69,10 +64,7 @@
 	.size swapcontext, . - swapcontext
 
 /* The arguments of the function stay where they are, in registers and on the stack. */
-	.p2align 4
-	.weak makecontext
-	.type makecontext, @function
-makecontext:
+	OWN makecontext
 	.cfi_startproc
 	_CET_ENDBR
 	SAVE rdx

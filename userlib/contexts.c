@@ -99,7 +99,7 @@ HIDDEN void *__pcce_context_resolve(unsigned int i)
 #ifdef PCCE_STATIC
 	void *real = (void *)functions[i];
 #else
-	void *real = dlsym ? dlsym(RTLD_NEXT, names[i]) : NULL;
+	void *real = real_dlsym(RTLD_NEXT, names[i]);
 #endif
 
 	__atomic_store_n(&__pcce_context_real[i], real, __ATOMIC_RELAXED);

@@ -32,6 +32,7 @@
 #include "dictionary.h"
 #include "internal.h"
 #include "local_libc.h"
+#include "own.h"
 #include "quiet_write.h"
 #include "syscall.h"
 
@@ -266,7 +267,7 @@ static void chain(int sig, siginfo_t *info)
 {
 	for (size_t i = 0; i < N_SIGNALS; i++)
 		if (signals[i] == sig)
-			sigaction(sig, &before[i], NULL);
+			pcce_own_sigaction(sig, &before[i], NULL);
 	if (!repeats(sig, info))
 		raw_syscall4(SYS_rt_tgsigqueueinfo, raw_syscall0(SYS_getpid), own_tid(), sig, info);
 }
@@ -296,7 +297,8 @@ static bool is_installed(int sig)
 {
 	struct sigaction now;
 
-	return !sigaction(sig, NULL, &now) && (uintptr_t)now.sa_sigaction == (uintptr_t)on_crash;
+	return !pcce_own_sigaction(sig, NULL, &now) &&
+	       (uintptr_t)now.sa_sigaction == (uintptr_t)on_crash;
 }
 
 static int install(void)
@@ -309,7 +311,8 @@ static int install(void)
 	__atomic_store_n(&reported, false, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&reporting, 0, __ATOMIC_SEQ_CST);
 	for (size_t i = 0; i < N_SIGNALS; i++)
-		if (!is_installed(signals[i]) && sigaction(signals[i], &action, &before[i]))
+		if (!is_installed(signals[i]) &&
+		    pcce_own_sigaction(signals[i], &action, &before[i]))
 			return -errno;
 	return 0;
 }

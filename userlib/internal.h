@@ -86,6 +86,9 @@ void registry_unlock(void);
 void registry_each(void (*visit)(struct pcce_thread *t, void *arg), void *arg);
 void registry_after_fork(struct pcce_thread *self, void (*dead)(struct pcce_thread *t));
 
+/* interpose_prctl.c: sets errno, and returns -1. */
+long pcce_syscall_error(long error);
+
 /* main_exit.c */
 void main_exit_prepare(void);
 

@@ -27,15 +27,16 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include "confined.h"
 #include "internal.h"
 #include "next.h"
+#include "own.h"
 #include "signal_entry.h"
 #include "syscall.h"
 
-#define PUBLIC __attribute__((visibility("default")))
-#define ALIAS(name) __attribute__((alias(name), visibility("default"), nothrow, leaf))
-
 typedef int sigaction_fn(int sig, const struct sigaction *act, struct sigaction *old);
+
+PUBLIC_NAME(sigaction, sigaction);
 
 extern sigaction_fn __sigaction;
 extern sigaction_fn __interceptor_sigaction
@@ -62,9 +63,12 @@ static bool is_handler(void (*handler)(int))
 static sigaction_fn *next_sigaction(void)
 {
 	static void *found;
+	void *known = (void *)__interceptor_sigaction;
 
-	return (sigaction_fn *)next_function(&found, (void *)__interceptor_sigaction, "sigaction",
-					     (void *)__sigaction);
+	/* If the public name is another's, that one has called this. */
+	if (sigaction != pcce_own_sigaction)
+		known = NULL;
+	return (sigaction_fn *)next_function(&found, known, "sigaction", (void *)__sigaction);
 }
 
 /* Early, since a program may call sigaction() in a handler, where dlsym() is not allowed. */
@@ -76,34 +80,80 @@ __attribute__((constructor(101))) static void find_sigaction_early(void)
 	errno = saved_errno;
 }
 
-static int through_interposer(sigaction_fn *interposer, int sig, const struct sigaction *act,
-			      struct sigaction *old)
+/* The handler that another function has installed in the kernel is entered by the runtime's entry
+ * from now on. All signals are blocked. */
+static void take_over(int sig)
 {
 	struct sigaction installed;
-	void (*handler_before)(int) = __pcce_signal_handlers[sig];
-	uint64_t all = ~0ULL, mask;
-	int ret;
 
-	raw_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, sizeof(mask));
-	ret = interposer(sig, act, old);
-	if (ret == 0 && act && __sigaction(sig, NULL, &installed) == 0 && self_has_signal(sig)) {
+	if (__sigaction(sig, NULL, &installed) != 0)
+		return;
+	if (self_has_signal(sig)) {
 		self_take_back(&installed);
-	} else if (ret == 0 && act && __sigaction(sig, NULL, &installed) == 0 &&
-		   is_handler(installed.sa_handler) &&
+	} else if (is_handler(installed.sa_handler) &&
 		   installed.sa_sigaction != __pcce_signal_entry) {
 		__pcce_signal_handlers[sig] = installed.sa_handler;
 		installed.sa_sigaction = __pcce_signal_entry;
 		__sigaction(sig, &installed, NULL);
 	}
+}
+
+/* The program's handler, as far as the runtime knows it. */
+static sighandler_t program_handler(int sig)
+{
+	struct sigaction action;
+
+	if (self_has_signal(sig) && self_program_action(NULL, &action) == 0)
+		return action.sa_handler;
+	return __pcce_signal_handlers[sig];
+}
+
+static bool is_entry(sighandler_t handler)
+{
+	return (uintptr_t)handler == (uintptr_t)__pcce_signal_entry ||
+	       (uintptr_t)handler == (uintptr_t)__pcce_sampling_entry;
+}
+
+static int through_interposer(sigaction_fn *interposer, int sig, const struct sigaction *act,
+			      struct sigaction *old)
+{
+	sighandler_t handler_before = program_handler(sig);
+	uint64_t all = ~0ULL, mask;
+	int ret;
+
+	raw_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, sizeof(mask));
+	ret = interposer(sig, act, old);
+	if (ret == 0 && act)
+		take_over(sig);
 	raw_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
-	if (ret == 0 && old &&
-	    (old->sa_sigaction == __pcce_signal_entry ||
-	     old->sa_sigaction == __pcce_sampling_entry))
+	if (ret == 0 && old && is_entry(old->sa_handler))
 		old->sa_handler = handler_before;
 	return ret;
 }
 
-PUBLIC int sigaction(int sig, const struct sigaction *restrict act, struct sigaction *restrict old)
+/* syscall_stub.S: syscall(SYS_rt_sigaction, ...). Both structures begin with the handler. The
+ * kernel says whether they can be read and written. */
+long pcce_syscall_sigaction(long number, long sig, const void *act, void *old, size_t size);
+long pcce_syscall_sigaction(long number, long sig, const void *act, void *old, size_t size)
+{
+	bool known = sig > 0 && sig < NSIG, block = act && !is_confined(CONFINED);
+	sighandler_t handler_before = known ? program_handler((int)sig) : NULL;
+	uint64_t all = ~0ULL, mask;
+	long ret;
+
+	if (block)
+		raw_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &mask, sizeof(mask));
+	ret = raw_syscall4(number, sig, act, old, size);
+	if (ret == 0 && act)
+		take_over((int)sig);
+	if (block)
+		raw_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof(mask));
+	if (ret == 0 && old && is_entry(*(sighandler_t *)old))
+		*(sighandler_t *)old = handler_before;
+	return ret < 0 ? pcce_syscall_error(ret) : ret;
+}
+
+int pcce_own_sigaction(int sig, const struct sigaction *act, struct sigaction *old)
 {
 	struct sigaction ours, before;
 	void (*handler_before)(int);
@@ -136,7 +186,7 @@ PUBLIC int sigaction(int sig, const struct sigaction *restrict act, struct sigac
 	return 0;
 }
 
-static void (*set_handler(int sig, void (*handler)(int), int flags, bool masked))(int)
+static sighandler_t set_handler(int sig, sighandler_t handler, int flags, bool masked)
 {
 	struct sigaction act = {.sa_handler = handler, .sa_flags = flags}, old;
 
@@ -147,38 +197,42 @@ static void (*set_handler(int sig, void (*handler)(int), int flags, bool masked)
 	sigemptyset(&act.sa_mask);
 	if (masked)
 		sigaddset(&act.sa_mask, sig);
-	return sigaction(sig, &act, &old) ? SIG_ERR : old.sa_handler;
+	return pcce_own_sigaction(sig, &act, &old) ? SIG_ERR : old.sa_handler;
 }
 
 /* BSD semantics, glibc's default; SA_RESTART unless siginterrupt(sig, 1) was called. */
-PUBLIC void (*signal(int sig, void (*handler)(int)))(int)
+sighandler_t pcce_own_signal(int sig, sighandler_t handler)
 {
 	bool restart = sig > 0 && sig < NSIG && !interrupts[sig];
 
 	return set_handler(sig, handler, restart ? SA_RESTART : 0, true);
 }
 
-void (*bsd_signal(int sig, void (*handler)(int)))(int) ALIAS("signal");
-void (*ssignal(int sig, void (*handler)(int)))(int) ALIAS("signal");
+PUBLIC_NAME(signal, signal);
+PUBLIC_NAME(bsd_signal, signal);
+PUBLIC_NAME(ssignal, signal);
 
 /* System V semantics: one shot, not masked. */
-PUBLIC void (*__sysv_signal(int sig, void (*handler)(int)))(int)
+sighandler_t pcce_own_sysv_signal(int sig, sighandler_t handler)
 {
 	return set_handler(sig, handler, (int)(SA_RESETHAND | SA_NODEFER | SA_INTERRUPT), false);
 }
 
-void (*sysv_signal(int sig, void (*handler)(int)))(int) ALIAS("__sysv_signal");
+PUBLIC_NAME(__sysv_signal, sysv_signal);
+PUBLIC_NAME(sysv_signal, sysv_signal);
 
-PUBLIC int siginterrupt(int sig, int interrupt)
+int pcce_own_siginterrupt(int sig, int interrupt)
 {
 	struct sigaction act;
 
-	if (sigaction(sig, NULL, &act))
+	if (pcce_own_sigaction(sig, NULL, &act))
 		return -1;
 	interrupts[sig] = interrupt;
 	if (interrupt)
 		act.sa_flags &= ~SA_RESTART;
 	else
 		act.sa_flags |= SA_RESTART;
-	return sigaction(sig, &act, NULL);
+	return pcce_own_sigaction(sig, &act, NULL);
 }
+
+PUBLIC_NAME(siginterrupt, siginterrupt);

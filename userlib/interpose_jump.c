@@ -71,7 +71,7 @@ HIDDEN int __pcce_jump_find(const uint64_t *jmp_buf, struct jump_state *out);
 HIDDEN void *__pcce_jump_resolve(unsigned int i)
 {
 	int saved_errno = errno;
-	void *real = dlsym ? dlsym(RTLD_NEXT, names[i]) : NULL;
+	void *real = real_dlsym(RTLD_NEXT, names[i]);
 
 	__atomic_store_n(&__pcce_jump_real[i], real, __ATOMIC_RELAXED);
 	errno = saved_errno;

@@ -17,6 +17,7 @@
 #include <sys/prctl.h>
 #include "confined.h"
 #include "internal.h"
+#include "own.h"
 #include "syscall.h"
 
 static void watch_prctl(unsigned long option, unsigned long a, unsigned long b)
@@ -48,13 +49,13 @@ __attribute__((visibility("hidden"))) void pcce_watch_syscall(unsigned long numb
 }
 
 /* syscall_stub.S: the end of a system call that failed. */
-__attribute__((visibility("hidden"))) long pcce_syscall_error(long error)
+long pcce_syscall_error(long error)
 {
 	errno = (int)-error;
 	return -1;
 }
 
-__attribute__((visibility("default"))) int prctl(int option, ...)
+int pcce_own_prctl(int option, ...)
 {
 	unsigned long a[4];
 	va_list args;
@@ -71,3 +72,5 @@ __attribute__((visibility("default"))) int prctl(int option, ...)
 	ret = raw_syscall5(SYS_prctl, option, a[0], a[1], a[2], a[3]);
 	return ret < 0 ? (int)pcce_syscall_error(ret) : (int)ret;
 }
+
+PUBLIC_NAME(prctl, prctl);

@@ -7,9 +7,8 @@
 #include <errno.h>
 #include <signal.h>
 #include "internal.h"
+#include "own.h"
 #include "syscall.h"
-
-#define PUBLIC __attribute__((visibility("default")))
 
 static int change_mask(int how, const sigset_t *set, sigset_t *old)
 {
@@ -35,12 +34,14 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old)
 	return (int)-ret;
 }
 
-PUBLIC int pthread_sigmask(int how, const sigset_t *restrict set, sigset_t *restrict old)
+int pcce_own_pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 {
 	return change_mask(how, set, old);
 }
 
-PUBLIC int sigprocmask(int how, const sigset_t *restrict set, sigset_t *restrict old)
+PUBLIC_NAME(pthread_sigmask, pthread_sigmask);
+
+int pcce_own_sigprocmask(int how, const sigset_t *set, sigset_t *old)
 {
 	int error = change_mask(how, set, old);
 
@@ -49,3 +50,5 @@ PUBLIC int sigprocmask(int how, const sigset_t *restrict set, sigset_t *restrict
 	errno = error;
 	return -1;
 }
+
+PUBLIC_NAME(sigprocmask, sigprocmask);

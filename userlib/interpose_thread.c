@@ -33,6 +33,7 @@
 #include "internal.h"
 #include "next.h"
 #include "origin.h"
+#include "own.h"
 #include "syscall.h"
 
 /* Only to link __pthread_create. */
@@ -46,6 +47,9 @@ __attribute__((used)) static int (*const wanted)() = mq_notify;
 #define POOL_ENTRIES 32
 
 typedef int create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+create_fn pcce_own_pthread_create __attribute__((visibility("hidden")));
+PUBLIC_NAME(pthread_create, pthread_create);
 
 extern create_fn __pthread_create __attribute__((weak));
 extern create_fn __interceptor_pthread_create __attribute__((weak));
@@ -124,9 +128,11 @@ static void release_start(struct start *s)
 static create_fn *real_create(void)
 {
 	static void *found;
-	create_fn *known =
-		__interceptor_pthread_create ? __interceptor_pthread_create : __pthread_create;
+	create_fn *known = __pthread_create;
 
+	/* If the public name is another's, that one has called this. */
+	if (__interceptor_pthread_create && pthread_create == pcce_own_pthread_create)
+		known = __interceptor_pthread_create;
 	return (create_fn *)next_function(&found, (void *)known, "pthread_create", NULL);
 }
 
@@ -221,8 +227,8 @@ static int create_thread(pthread_t *thread, const pthread_attr_t *attr, const st
 	return ret;
 }
 
-__attribute__((visibility("default"))) int
-pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine)(void *), void *arg)
+int pcce_own_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine)(void *),
+			    void *arg)
 {
 	struct start start = {.routine.posix = routine, .arg = arg};
 	int saved_errno = errno;
@@ -240,8 +246,7 @@ pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine)(v
 
 /* glibc's C11 threads are POSIX threads whose int result is widened; thrd_join() and thrd_exit()
  * rely on that. */
-__attribute__((visibility("default"))) int thrd_create(thrd_t *thread, thrd_start_t routine,
-						       void *arg)
+int pcce_own_thrd_create(thrd_t *thread, thrd_start_t routine, void *arg)
 {
 	struct start start = {.routine.c11 = routine, .c11 = true, .arg = arg};
 	int saved_errno = errno;
@@ -259,3 +264,5 @@ __attribute__((visibility("default"))) int thrd_create(thrd_t *thread, thrd_star
 		return thrd_error;
 	}
 }
+
+PUBLIC_NAME(thrd_create, thrd_create);

@@ -15,8 +15,6 @@
  *
  * A longjmp to a setjmp of other code, which has no __pcce_restore, must restore the state by
  * itself. The rest of the jump then runs in the state of the code that it jumps to.
- *
- * The names are weak, for programs with a setjmp.
  */
 #include <cet.h>
 #include "asm.h"
@@ -40,10 +38,7 @@
 .endm
 
 .macro STUB name, number, work
-	.p2align 4
-	.weak \name
-	.type \name, @function
-\name:
+	OWN \name
 	.cfi_startproc
 	_CET_ENDBR
 	GROW 8

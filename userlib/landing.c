@@ -29,6 +29,7 @@
 #include "internal.h"
 #include "landing.h"
 #include "next.h"
+#include "own.h"
 #include "segment_moves.h"
 
 #define HIDDEN __attribute__((visibility("hidden")))
@@ -80,11 +81,11 @@ static void *find_object(const void *address)
 
 static bool find_unwinder_in(struct unwinder *u, void *object)
 {
-	u->set_ip = dlsym(object, "_Unwind_SetIP");
-	u->get_ip = dlsym(object, "_Unwind_GetIP");
-	u->region_start = dlsym(object, "_Unwind_GetRegionStart");
-	u->get_cfa = dlsym(object, "_Unwind_GetCFA");
-	u->backtrace = dlsym(object, "_Unwind_Backtrace");
+	u->set_ip = real_dlsym(object, "_Unwind_SetIP");
+	u->get_ip = real_dlsym(object, "_Unwind_GetIP");
+	u->region_start = real_dlsym(object, "_Unwind_GetRegionStart");
+	u->get_cfa = real_dlsym(object, "_Unwind_GetCFA");
+	u->backtrace = real_dlsym(object, "_Unwind_Backtrace");
 	return u->set_ip;
 }
 
@@ -103,8 +104,6 @@ static bool find_unwinder(struct unwinder *u, const void *caller)
 		*u = next;
 		return true;
 	}
-	if (!dlsym)
-		return false;
 	if (find_unwinder_in(u, RTLD_NEXT)) {
 		if (__atomic_compare_exchange_n(&state, &expected, 1, false, __ATOMIC_RELAXED,
 						__ATOMIC_RELAXED)) {
@@ -371,8 +370,7 @@ __attribute__((visibility("default"))) void __wrap__Unwind_SetIP(struct _Unwind_
 __attribute__((visibility("default"))) void __wrap__Unwind_SetIP(struct _Unwind_Context *frame,
 								 _Unwind_Ptr ip)
 #else
-__attribute__((weak, visibility("default"))) void _Unwind_SetIP(struct _Unwind_Context *frame,
-								_Unwind_Ptr ip)
+void pcce_own__Unwind_SetIP(struct _Unwind_Context *frame, _Unwind_Ptr ip)
 #endif
 {
 	int saved_errno = errno;
@@ -382,3 +380,7 @@ __attribute__((weak, visibility("default"))) void _Unwind_SetIP(struct _Unwind_C
 		u.set_ip(frame, lead_landing(&u, frame, ip));
 	errno = saved_errno;
 }
+
+#ifndef PCCE_STATIC
+PUBLIC_NAME(_Unwind_SetIP, _Unwind_SetIP);
+#endif

@@ -14,6 +14,15 @@
 
 /* Missing in some static programs. */
 extern void *dlsym(void *, const char *) __attribute__((weak));
+/* The C library's, where --wrap=dlsym has led `dlsym` to own_next.c. */
+extern void *__real_dlsym(void *, const char *) __attribute__((weak));
+
+static inline void *real_dlsym(void *handle, const char *name)
+{
+	if (__real_dlsym)
+		return __real_dlsym(handle, name);
+	return dlsym ? dlsym(handle, name) : NULL;
+}
 
 /*
  * Returns `known` if it is not NULL, else the next `name` of the global scope. If there is none, as
@@ -26,7 +35,7 @@ static inline void *next_function(void **found, void *known, const char *name, v
 
 	if (next)
 		return next;
-	next = known ? known : dlsym ? dlsym(RTLD_NEXT, name) : NULL;
+	next = known ? known : real_dlsym(RTLD_NEXT, name);
 	if (!next)
 		next = otherwise;
 	__atomic_store_n(found, next, __ATOMIC_RELAXED);

@@ -23,6 +23,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include "confined.h"
+#include "own.h"
 #include "self.h"
 #include "syscall.h"
 
@@ -160,8 +161,7 @@ static long program_altstack(struct pcce_thread *t, const stack_t *new, stack_t 
 	return ret;
 }
 
-__attribute__((visibility("default"))) int sigaltstack(const stack_t *restrict new,
-						       stack_t *restrict old)
+int pcce_own_sigaltstack(const stack_t *new, stack_t *old)
 {
 	struct pcce_thread *t = pcce_thread_self();
 	long ret;
@@ -176,3 +176,5 @@ __attribute__((visibility("default"))) int sigaltstack(const stack_t *restrict n
 	}
 	return 0;
 }
+
+PUBLIC_NAME(sigaltstack, sigaltstack);

@@ -181,6 +181,21 @@ static void lose_sample(uint64_t now, uint32_t weight)
 	}
 }
 
+/* Unwinds the stack. The unwinder may call functions that the program defines and that are
+ * instrumented, such as its own sigprocmask(). No push saves the state for them. */
+static int unwind_stack(struct pcce_thread *t, ucontext_t *uc, int *complete)
+{
+	volatile struct pcce_page *page = &pcce_page;
+	uint64_t id = page->id, ext = page->ext;
+	int n;
+
+	page->ext = 0;
+	n = self_state.unwind(uc, t->stack, PCCE_SELF_STACK, complete);
+	page->ext = ext;
+	page->id = id;
+	return n;
+}
+
 void self_sample(struct pcce_thread *t, ucontext_t *context, uint32_t weight)
 {
 	ucontext_t *uc = interrupted_code(context);
@@ -189,9 +204,11 @@ void self_sample(struct pcce_thread *t, ucontext_t *context, uint32_t weight)
 	struct pcce_self_sample *s;
 	struct gathered g;
 	uint32_t flags;
-	int n_stack = 0;
+	int n_stack = 0, complete = 0;
 	uint64_t now;
 
+	if (self_state.unwind && t->stack)
+		n_stack = unwind_stack(t, uc, &complete);
 	gather_stack(&g, t->sent);
 	flags = g.flags;
 	if (page->magic != PCCE_PAGE_MAGIC || !(page->state & PCCE_STATE_LIVE))
@@ -201,9 +218,6 @@ void self_sample(struct pcce_thread *t, ucontext_t *context, uint32_t weight)
 	/* After the modules: no module that the sample needs is described later than this. */
 	now = self_now();
 	if (self_state.unwind && t->stack) {
-		int complete = 0;
-
-		n_stack = self_state.unwind(uc, t->stack, PCCE_SELF_STACK, &complete);
 		flags |= PCCE_SAMPLE_STACK;
 		if (n_stack <= 0 || !complete || !is_outermost(t, t->stack[n_stack - 1]))
 			flags |= PCCE_SAMPLE_UNWIND_BAD;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Replaces the C library's syscall(), so that the runtime learns of seccomp(2) and prctl(2) before
- * they happen (interpose_prctl.c).
+ * they happen (interpose_prctl.c), and of handlers that rt_sigaction(2) installs
+ * (interpose_handler.c). A program's own sigaction() may end there.
  *
  * All other calls go to the kernel as the C library sends them: the same registers, the same stack.
  * So calls that return twice, such as clone, do here what they do there.
@@ -10,20 +11,20 @@
  */
 #include "asm.h"
 
+#define NR_rt_sigaction 13
 #define NR_prctl 157
 #define NR_seccomp 317
 
 	.text
-	.p2align 4
-	.globl	syscall
-	.type	syscall, @function
-syscall:
+	OWN syscall
 	.cfi_startproc
 	endbr64
 	cmp	$NR_prctl, %rdi
 	je	.Lwatch
 	cmp	$NR_seccomp, %rdi
 	je	.Lwatch
+	cmp	$NR_rt_sigaction, %rdi
+	je	pcce_syscall_sigaction
 .Lgo:
 	mov	%rdi, %rax
 	mov	%rsi, %rdi

@@ -22,10 +22,7 @@
 	.weak	__asan_handle_vfork
 
 	.text
-	.p2align 4
-	.globl	vfork
-	.type	vfork, @function
-vfork:
+	OWN vfork
 	.cfi_startproc
 	cmpq	$0, __tsan_init@GOTPCREL(%rip)
 	jne	fork@PLT
