@@ -37,7 +37,8 @@ USERLIB_OBJ := $(O)/obj/userlib
 # C files of every executable's runtime.
 USERLIB_C := segments restore_far stack_state stack_switch page thread_page registry origin \
 	interpose_thread main_exit interpose_signal interpose_handler interpose_sysv \
-	interpose_prctl confined self_sampler self_state self_signal self_altstack self_source \
+	interpose_prctl interpose_fork confined self_sampler self_state self_signal \
+	self_altstack self_source \
 	self_sample self_modules self_ring local_libc linker_object context_capture context_id \
 	context_modules context_set context_test context_words dictionary crash crash_stack \
 	quiet_write
@@ -51,8 +52,9 @@ USERLIB_GENERAL_REGS := segments restore_far stack_state stack_switch interpose_
 # Code that runs seldom is compiled for size, since all of it is in every program.  self_modules is
 # not: GCC would call memcmp there instead of comparing in place.
 USERLIB_SIZE := page thread_page registry origin interpose_thread main_exit interpose_signal \
-	interpose_handler interpose_sysv interpose_prctl confined self_sampler self_state \
-	self_altstack self_source context_set dictionary crash crash_stack quiet_write
+	interpose_handler interpose_sysv interpose_prctl interpose_fork interpose_timer confined \
+	self_sampler self_state self_altstack self_source context_set dictionary crash crash_stack \
+	quiet_write
 
 USERLIB_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden \
 	-fno-stack-protector -fcf-protection -fno-reorder-functions \
@@ -101,16 +103,17 @@ USERLIB_EXEC := $(call userlib_objects,$(USERLIB_S:%=%-exec) $(USERLIB_C) encodi
 USERLIB_DSO := $(call userlib_objects,pushpop leaf_entry segments restore_far encoding_note \
 	text_end)
 USERLIB_JUMP := $(call userlib_objects,jump_stubs-exec interpose_jump context_stubs-exec \
-	contexts landing_stubs-exec landing landing_pending site own_next)
+	contexts landing_stubs-exec landing landing_pending site interpose_timer own_next)
 USERLIB_CONTEXT := $(call userlib_objects,context_stubs-exec contexts-static site)
 USERLIB_LANDING := $(call userlib_objects,landing_stubs-exec landing-static landing_pending site)
 USERLIB_LINK := $(call userlib_objects,$(USERLIB_S) jump_stubs interpose_jump context_stubs \
-	contexts landing_stubs landing landing_pending site $(USERLIB_C) text_end)
+	contexts landing_stubs landing landing_pending site interpose_timer $(USERLIB_C) text_end)
 
 # Names that stay global: the other archives, slots and the linker wrapper use them.
 USERLIB_KEEP := $(addprefix --keep-global-symbol=,__pcce_push __pcce_restore __pcce_segment_room \
 	__pcce_segment_return __pcce_segment_lost __pcce_stack_keep __pcce_stack_load \
-	__pcce_stack_empty __pcce_stack_free_area pcce_active __pcce_signal_entry) \
+	__pcce_stack_empty __pcce_stack_free_area pcce_active __pcce_signal_entry \
+	pcce_after_raw_fork pcce_thread_begin pcce_runtime_init self_count_unseen) \
 	--wildcard --keep-global-symbol='pcce_own_*'
 USERLIB_KEEP_EXPORTS := --keep-global-symbols=$(USERLIB_DIR)/libpcce.exports
 

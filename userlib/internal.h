@@ -72,6 +72,8 @@ struct pcce_thread {
 /* thread_page.c */
 bool pcce_runtime_init(void);
 void pcce_thread_begin(void);
+/* In a child without the handlers of pthread_atfork(). */
+void pcce_after_raw_fork(void);
 void pcce_thread_end(void);
 
 /* Present only with ThreadSanitizer. */
@@ -104,7 +106,10 @@ bool __pcce_from_site(uint64_t ext, uint64_t pc);
 void self_start(void);
 void self_thread_begin(struct pcce_thread *t);
 void self_thread_end(struct pcce_thread *t);
-void self_after_fork(struct pcce_thread *t);
+/* raw: without the handlers of pthread_atfork() */
+void self_after_fork(struct pcce_thread *t, bool raw);
+/* The program is about to create a process or thread that will not be sampled. */
+void self_count_unseen(void);
 /* The program is about to forbid itself the time-stamp counter, or the return from handlers. */
 void self_clock_forbidden(void);
 void self_forbidden(void);

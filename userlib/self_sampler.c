@@ -96,7 +96,7 @@ void self_thread_end(struct pcce_thread *t)
 
 /* A forked child inherits neither POSIX timers nor the perf event's mapping, so it arms its thread
  * again. */
-void self_after_fork(struct pcce_thread *t)
+void self_after_fork(struct pcce_thread *t, bool raw)
 {
 	struct ring parent = self_state.ring, own = {0};
 
@@ -108,6 +108,11 @@ void self_after_fork(struct pcce_thread *t)
 		self_state.active = false;
 		self_set_flag(PCCE_SELF_CONFINED);
 		return;
+	}
+	if (raw && self_state.unwind) {
+		/* Another thread may have held the unwinder's locks. */
+		self_state.unwind = NULL;
+		self_set_flag(PCCE_SELF_NO_UNWINDER);
 	}
 	self_state.pid = (uint32_t)raw_syscall0(SYS_getpid);
 	if (ring_open(&own, self_state.directory, self_state.ring_size, self_now(),

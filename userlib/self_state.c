@@ -33,6 +33,12 @@ void self_count_lost(uint64_t n)
 	__atomic_add_fetch(&self_state.ring.head->lost, n, __ATOMIC_RELAXED);
 }
 
+void self_count_unseen(void)
+{
+	if (self_state.active)
+		__atomic_add_fetch(&self_state.ring.head->unseen, 1, __ATOMIC_RELAXED);
+}
+
 void self_count_due(uint64_t due, uint64_t kernel, uint64_t throttled)
 {
 	struct pcce_self_ring *head = self_state.ring.head;

@@ -134,14 +134,27 @@ static void forget_thread(struct pcce_thread *t)
 	page->jumps = 0;
 }
 
-static void fork_child(void)
+static void begin_child(bool raw)
 {
 	int saved_errno = errno;
 
 	registry_after_fork(pcce_thread_self(), forget_thread);
 	pcce_page.tid = is_confined(CONFINED_NO_GETTID) ? 0 : (uint32_t)raw_syscall0(SYS_gettid);
-	self_after_fork(pcce_thread_self());
+	self_after_fork(pcce_thread_self(), raw);
 	errno = saved_errno;
+}
+
+static void fork_child(void)
+{
+	begin_child(false);
+}
+
+/* In a child that had no handlers of pthread_atfork(). Another thread of the parent may have held
+ * any lock; the list of threads can be read in any case. */
+void pcce_after_raw_fork(void)
+{
+	if (pcce_active)
+		begin_child(true);
 }
 
 /* Is this libpcce.so.0 in a process whose executable has a runtime, but hides it

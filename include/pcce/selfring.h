@@ -131,7 +131,10 @@ struct pcce_self_ring {
 	__u64 kernel;
 	__u64 throttled; /* of these: the kernel had stopped the event */
 	__u64 blocked;	 /* of these: the thread ended while it blocked the signal */
-	__u64 pad1[2];
+	/* Writers, atomic add: processes and threads that were created in a way that leaves them
+	 * without samples. */
+	__u64 unseen;
+	__u64 pad1;
 	__u64 tail; /* reader: position of the next record to read */
 	__u32 stop; /* reader, or a writer that gives up: 1 ends sampling */
 	__u32 pad2;

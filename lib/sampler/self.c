@@ -52,7 +52,8 @@
 struct ring {
 	struct pcce_self_ring *head; /* mapped; its contents are not trusted */
 	const char *data;	     /* mapped twice in a row */
-	uint64_t size, tail, lost_seen, throttled_seen, blocked_seen, due_seen, kernel_seen;
+	uint64_t size, tail, lost_seen, throttled_seen, blocked_seen, due_seen, kernel_seen,
+		unseen_seen;
 	uint64_t start_time, pid_ns;
 	pid_t pid, pid_here; /* its process in that process's namespace, and in ours */
 	struct bus_guard *guard;
@@ -68,7 +69,8 @@ struct sampler {
 	size_t n, capacity;
 	uint32_t flags_told;
 	struct sampler_due due;
-	bool uncounted; /* there is a process whose due samples are not known */
+	uint64_t unseen; /* processes and threads without samples */
+	bool uncounted;	 /* there is a process whose due samples are not known */
 	bool any_ring, told_of_too_many;
 	char *preload_before;
 	bool preload_changed;
@@ -465,6 +467,7 @@ static int drain_ring(struct sampler *s, struct ring *ring, const struct sampler
 		ret = sink->lost(sink->ctx, clock_ns(CLOCK_MONOTONIC), PCCE_LOSS_BLOCKED, lost);
 	s->due.due += take_counter(&ring->head->due, &ring->due_seen);
 	s->due.kernel += take_counter(&ring->head->kernel, &ring->kernel_seen);
+	s->unseen += take_counter(&ring->head->unseen, &ring->unseen_seen);
 	return ret;
 }
 
@@ -490,8 +493,9 @@ static void report_flags(struct sampler *s, uint32_t flags)
 		 "a thread has no stack for the sampler; it is not sampled; use -b bpf as root"},
 		{PCCE_SELF_NO_MAPS,
 		 "a process could not read /proc/self/maps; its samples cannot be decoded"},
-		{PCCE_SELF_NO_UNWINDER, "a process has no unwinder (is it static, or does it use "
-					"ThreadSanitizer?); its samples are not verified"},
+		{PCCE_SELF_NO_UNWINDER, "a process has no unwinder (is it static, a child of "
+					"_Fork(), or does it use ThreadSanitizer?); its "
+					"samples are not verified"},
 		{PCCE_SELF_NO_SOURCE,
 		 "a thread got neither a perf event nor a timer; it is not sampled"},
 		{PCCE_SELF_NO_CLOCK, "a process disabled the clock for itself (PR_SET_TSC, or "
@@ -515,7 +519,7 @@ static bool is_counted(const struct ring *ring)
 				   PCCE_SELF_SIGNAL_TAKEN | PCCE_SELF_GAVE_UP;
 	uint32_t flags = __atomic_load_n(&ring->head->flags, __ATOMIC_RELAXED);
 
-	return (flags & PCCE_SELF_COUNTED) && !(flags & unsampled);
+	return (flags & PCCE_SELF_COUNTED) && !(flags & unsampled) && !ring->unseen_seen;
 }
 
 static bool is_locked(const struct ring *ring)
@@ -608,6 +612,15 @@ static void report_kernel_time(const struct sampler *s)
 			program_invocation_short_name, kernel / all * 100, kernel);
 }
 
+static void report_unseen(const struct sampler *s)
+{
+	if (s->unseen)
+		fprintf(stderr,
+			"%s: self sampler: processes or threads without samples, since a raw "
+			"system call or a timer created them: %" PRIu64 "; use -b bpf as root\n",
+			program_invocation_short_name, s->unseen);
+}
+
 static int self_stop(struct sampler *s, const struct sampler_sink *sink)
 {
 	const struct timespec pause = {.tv_nsec = 2000000};
@@ -628,6 +641,7 @@ static int self_stop(struct sampler *s, const struct sampler_sink *sink)
 	for (size_t i = 0; i < s->n; i++)
 		s->uncounted |= !is_counted(&s->rings[i]);
 	report_kernel_time(s);
+	report_unseen(s);
 	return ret;
 }
 

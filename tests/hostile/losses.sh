@@ -214,4 +214,115 @@ else
 	skip "the bpf sampler's losses" "$bpf_reason"
 fi
 
+# ---- children and threads that only the kernel or the C library creates -----------------------
+
+cat >raw.c <<'END_C'
+#define _GNU_SOURCE
+#include <linux/sched.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "burn.h"
+
+static sem_t done;
+static char stack[1 << 16] __attribute__((aligned(16)));
+
+static NOINLINE void work_there(void)
+{
+	for (int i = 0; i < 1000; i++)
+		burn(100000);
+	burnt++;
+}
+
+static NOINLINE void work_here(void)
+{
+	for (int i = 0; i < 500; i++)
+		burn(100000);
+	burnt++;
+}
+
+static void notified(union sigval value)
+{
+	work_there();
+	if (value.sival_int == 5)
+		sem_post(&done);
+}
+
+static int start_timer(void)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_THREAD, .sigev_value.sival_int = 5};
+	struct itimerspec soon = {.it_value.tv_nsec = 1000000};
+	timer_t timer;
+
+	event.sigev_notify_function = notified;
+	if (sem_init(&done, 0, 0) || timer_create(CLOCK_MONOTONIC, &event, &timer) ||
+	    timer_settime(timer, 0, &soon, NULL))
+		return 1;
+	while (sem_wait(&done))
+		continue;
+	work_here();
+	puts("end");
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *kind = argc > 1 ? argv[1] : "";
+	struct clone_args args = {.exit_signal = SIGCHLD};
+	int status = -1;
+	pid_t child;
+
+	if (!strcmp(kind, "timer"))
+		return start_timer();
+	if (!strcmp(kind, "_Fork"))
+		child = _Fork();
+	else if (!strcmp(kind, "fork"))
+		child = (pid_t)syscall(SYS_fork);
+	else if (!strcmp(kind, "clone"))
+		child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	else if (!strcmp(kind, "clone3"))
+		child = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+	else /* a child without samples: it has another stack */
+		child = (pid_t)syscall(SYS_clone, SIGCHLD, stack + sizeof(stack) - 4096, 0, 0, 0);
+	if (child == 0) {
+		if (strcmp(kind, "stack") != 0)
+			work_there();
+		_exit(7);
+	}
+	if (waitpid(child, &status, 0) == child && (!WIFEXITED(status) || WEXITSTATUS(status) != 7))
+		status = strcmp(kind, "stack") ? -1 : 0;
+	work_here();
+	puts(status < 0 ? "wrong" : "end");
+	return 0;
+}
+END_C
+# shellcheck disable=SC2046
+if $CC -O2 -g -pthread -I"$top/tests/workloads" $(pcce-config --cflags) raw.c $(pcce-config --ldflags) \
+	-o raw >raw.log 2>&1; then
+	for kind in _Fork fork clone clone3 timer; do
+		record self raw.data ./raw $kind
+		is "$kind: the program works" "$? $(cat raw.data.out)" "0 end"
+		pcce-report -i raw.data --format=folded >raw.folded
+		check "$kind: what it creates is sampled" grep -q '\(main\|notified\);work_there;burn ' raw.folded
+		check "$kind: ... and so is the rest" grep -q 'main;\(start_timer;\)*work_here;burn ' raw.folded
+		is "$kind: nothing is undecodable" "$(stat_of raw.data undecodable)" 0
+		check "$kind: the samples add up" samples_add_up raw.data
+		record_options=--verify record self raw.data ./raw $kind
+		is "$kind: --verify" "$? $(cat raw.data.out) $(stat_of raw.data mismatches)" "0 end 0"
+	done
+	record self raw.data ./raw stack
+	is "a child on another stack" "$? $(cat raw.data.out)" "0 end"
+	is "... is not sampled, so nobody knows what was due" "$(stat_of raw.data due)" "not known"
+	check "... and pcce-record says so" grep -q 'a raw system call or a timer created them: 1;' raw.data.err
+else
+	not_ok "raw.c is built" raw.log
+fi
+
 done_testing
