@@ -314,6 +314,15 @@ static bool target_has_ended(struct recorder *r)
 	return !r->command_runs;
 }
 
+/* The counting ends when the command executes a program. */
+static void watch_image(struct recorder *r)
+{
+	uint64_t image = r->options->count && r->command_runs ? running_image(r->main_pid) : 0;
+
+	r->executed |= r->image && image && image != r->image;
+	r->image = image ? image : r->image;
+}
+
 static int record_loop(struct recorder *r, const struct sampler_sink *sinks)
 {
 	uint64_t deadline = 0;
@@ -322,6 +331,7 @@ static int record_loop(struct recorder *r, const struct sampler_sink *sinks)
 
 	for (;;) {
 		over = target_has_ended(r);
+		watch_image(r);
 		err = r->ops->poll(r->sampler, sinks, over ? 0 : POLL_MS);
 		if (!err)
 			err = datafile_flush(r->writer);
@@ -401,6 +411,21 @@ static int finish_recording(struct recorder *r)
 	return err ? err : datafile_flush(r->writer);
 }
 
+static void warn_of_running(const struct recorder *r)
+{
+	size_t n =
+		r->options->target || r->command_runs ? 0 : running_count(&r->running, r->main_pid);
+
+	if (r->executed)
+		say("warning: the program has executed a program, or itself again: calls after "
+		    "that "
+		    "are not counted");
+	if (n)
+		say("warning: processes that still run after the program's end: %zu; what they do "
+		    "from now on is not recorded; let the command wait for them",
+		    n);
+}
+
 static void print_summary(const struct recorder *r, const struct sampler_config *config)
 {
 	for (uint32_t i = 0; i < r->n_events; i++) {
@@ -478,6 +503,7 @@ static int run_recorder(struct recorder *r, const struct sampler_config *config)
 		say("the recording ended early: %s", strerror(-err));
 	else
 		print_summary(r, config);
+	warn_of_running(r);
 	if (config->target)
 		return err ? 1 : 0;
 	status = pass_on_status(r);
@@ -566,6 +592,7 @@ int record_run(const struct record_options *o)
 		o->restorer->free(r.restorer);
 	hot_recorder_free(r.hot);
 	only_free(r.only);
+	running_free(&r.running);
 	record_modules_free(r.modules);
 	if (r.writer && datafile_writer_close(r.writer) && !status)
 		status = 1;

@@ -10,6 +10,7 @@
 #include "record/only.h"
 #include "record/record.h"
 #include "record/restorer.h"
+#include "record/running.h"
 #include "recording/writer.h"
 #include "sampler/sampler.h"
 
@@ -46,7 +47,9 @@ struct recorder {
 	const char *program;			 /* the command's file; NULL: not known */
 	const struct record_module *main_module; /* of the recorded command or process */
 	pid_t main_pid;
-	bool any_instrumented, privileged, shared_runtime;
+	struct running running;
+	uint64_t image; /* running_image() of the command that is counted */
+	bool any_instrumented, privileged, shared_runtime, executed;
 	uint64_t progress_due;
 	bool progress_shown;
 };

@@ -256,12 +256,12 @@ static int sink_process(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_
 	struct pcce_rec_process rec = {
 		.time = time, .pid = (uint32_t)pid, .ppid = (uint32_t)ppid, .flags = flags};
 	uint32_t epoch = epoch_of(r, rec.pid);
-	int err = 0;
+	int err = running_note(&r->running, pid, time);
 
 	if (pid == r->main_pid)
 		r->main_module = NULL;
 	e->threads++;
-	if (r->restorer)
+	if (!err && r->restorer)
 		err = r->options->restorer->process(r->restorer, &rec);
 	if (!err && r->only)
 		err = only_process(r->only, &rec);

@@ -126,6 +126,10 @@ static void print_count_summary(const struct record_summary *s)
 		say("warning: %s calls were not counted: there was not enough memory, or the "
 		    "program's state was lost",
 		    n);
+	if (!s->samples)
+		say("warning: no calls were counted: the program entered no instrumented "
+		    "function%s",
+		    s->options->bursts ? " in a burst; use longer or more frequent ones" : "");
 	if (s->options->quiet)
 		return;
 	format_count(n, sizeof(n), s->samples);

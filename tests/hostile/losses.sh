@@ -325,4 +325,83 @@ else
 	not_ok "raw.c is built" raw.log
 fi
 
+# ---- processes that go on, and programs that execute others -----------------------------------
+
+cat >after.c <<'END_C'
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "burn.h"
+
+static NOINLINE void work_long(void)
+{
+	for (int i = 0; i < 200; i++)
+		burn(100000);
+	burnt++;
+}
+
+/* Forks twice, as daemons do. The pipe ends when the daemon does. */
+static void begin_daemon(void)
+{
+	if (fork())
+		return;
+	setsid();
+	if (fork())
+		_exit(0);
+	close(1);
+	close(2);
+	work_long();
+	while (read(0, &(char){0}, 1) > 0)
+		work_long();
+	_exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	const char *kind = argc > 1 ? argv[1] : "";
+
+	if (!strcmp(kind, "daemon"))
+		begin_daemon();
+	work_long();
+	/* The recorder looks ten times a second. */
+	usleep(500000);
+	if (!strcmp(kind, "again"))
+		execl("/proc/self/exe", argv[0], "end", NULL);
+	usleep(500000);
+	puts("end");
+	return 0;
+}
+END_C
+# shellcheck disable=SC2046
+if $CC -O2 -g -I"$top/tests/workloads" $(pcce-config --cflags) after.c $(pcce-config --ldflags) \
+	-o after >after.log 2>&1; then
+	for options in "-b self" "-b bpf" "--count"; do
+		if [ "$options" = "-b bpf" ] && ! has_bpf; then
+			skip "$options: a daemon" "$bpf_reason"
+			continue
+		fi
+		mkfifo daemon
+		exec 9<>daemon
+		# shellcheck disable=SC2086,SC2094
+		is "$options: a daemon: output" \
+			"$(timeout 60 pcce-record $options -o after.data -- ./after daemon <daemon 9>&- 2>after.err)" end
+		check "$options: a daemon that still runs is told of" \
+			grep -q "still run after the program's end: 1;" after.err
+		exec 9>&-
+		rm daemon
+		# shellcheck disable=SC2086
+		is "$options: none: output" \
+			"$(timeout 60 pcce-record $options -o after.data -- ./after 2>after.err)" end
+		check "$options: no process still runs" sh -c '! grep -q "still run" after.err'
+	done
+	is "--count: a program that executes itself: output" \
+		"$(timeout 60 pcce-record --count -o after.data -- ./after again 2>after.err)" end
+	check "... is told of" grep -q 'has executed a program, or itself again' after.err
+	pcce-record --count --burst=1ms/100s -o after.data -- ./after >after.out 2>after.err
+	[ "$(stat_of after.data samples)" != 0 ] ||
+		check "no calls in a burst: says so" grep -q 'no calls were counted: .* in a burst' after.err
+else
+	not_ok "after.c is built" after.log
+fi
+
 done_testing
