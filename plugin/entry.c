@@ -16,6 +16,10 @@
  */
 #include "internal.h"
 
+/* As bytes that work in either assembler syntax. */
+#define MOVE_R11_TO_R10 ".byte 0x4d,0x89,0xda"
+#define MOVE_R10_TO_R11 ".byte 0x4d,0x89,0xd3"
+
 static bool calls_itself(function *fun)
 {
 	struct callee callee;
@@ -58,7 +62,7 @@ bool entry_allows_frame(function *fun)
 
 bool entry_is_fixed(function *fun)
 {
-	return (crtl->profile && flag_fentry) || crtl->patch_area_size ||
+	return split_stack_entry(NULL) || (crtl->profile && flag_fentry) || crtl->patch_area_size ||
 	       lookup_attribute("ms_hook_prologue", DECL_ATTRIBUTES(fun->decl));
 }
 
@@ -66,7 +70,7 @@ unsigned int entry_length(function *fun, unsigned int *block_flags)
 {
 	cgraph_node *node = cgraph_node::get(fun->decl);
 
-	if (node && node->local && !calls_itself(fun))
+	if (node && node->local && !calls_itself(fun) && !split_stack_entry(NULL))
 		return 0;
 	if (entry_is_fixed(fun))
 		*block_flags |= PCCE_BLOCK_FIXED;
@@ -80,10 +84,20 @@ unsigned int entry_length(function *fun, unsigned int *block_flags)
 
 void entry_emit(unsigned int label, unsigned int length)
 {
-	rtx_insn *first = next_nonnote_nondebug_insn(get_insns());
+	rtx_insn *first = next_nonnote_nondebug_insn(get_insns()), *place;
 	char text[SLOT_TEXT_BYTES(PCCE_SLOT_ENTRY_LEAF)];
+	bool keep_r11;
 
 	gcc_assert(NOTE_P(get_insns()) || is_endbr_insn(get_insns()));
 	slot_print(text, sizeof(text), 'n', label, length);
-	asm_text_after(text, is_endbr_insn(first) ? first : get_insns(), UNKNOWN_LOCATION);
+	place = split_stack_entry(&keep_r11);
+	if (!place) {
+		asm_text_after(text, is_endbr_insn(first) ? first : get_insns(), UNKNOWN_LOCATION);
+		return;
+	}
+	if (keep_r11)
+		place = asm_text_after(MOVE_R11_TO_R10, place, UNKNOWN_LOCATION);
+	place = asm_text_after(text, place, UNKNOWN_LOCATION);
+	if (keep_r11)
+		asm_text_after(MOVE_R10_TO_R11, place, UNKNOWN_LOCATION);
 }

@@ -16,6 +16,7 @@
  *   recursion.c      whether a call closes a cycle of the unit's call graph
  *   tail_slot.c      the slot of a tail call through a pointer
  *   entry.c          the slot at a function's entry
+ *   split_stack.c        its place in a function of -fsplit-stack
  *   gate.c           the code through which a library calls its own exported functions
  *   stale.c          the code in which the state is stale
  *   sites.c          the records: collects them, and writes a block for each part
@@ -96,6 +97,13 @@ bool entry_allows_frame(function *fun);
 
 /* There is code at the entry that no call may skip. */
 bool entry_is_fixed(function *fun);
+
+/* split_stack.c: split_stack_begin() finds the entry slot's place in a function that checks its
+ * stack, and the first and last insn of the stale code before it; false if there is no check.
+ * split_stack_entry() returns the insn before that place, or NULL.  keep_r11: r11 is live there,
+ * and r10 is not. */
+bool split_stack_begin(rtx_insn **stale, rtx_insn **stale_end);
+rtx_insn *split_stack_entry(bool *keep_r11);
 
 /* gate.c: emits the gate of a function behind its hot part, with a block, if it gets one. function
  * is the number of the function's label .Lpcce_s. */

@@ -294,6 +294,21 @@ static bool has_restore(void)
 	return false;
 }
 
+static void add_stale_code(rtx_insn *first, rtx_insn *last)
+{
+	struct site site;
+	char text[32];
+
+	memset(&site, 0, sizeof(site));
+	site.label = sites_new_label();
+	site.flags = PCCE_SITE_RESTORE;
+	sites_add(&site);
+	snprintf(text, sizeof(text), ".Lpcce_b%u:", site.label);
+	asm_text_before(text, first, UNKNOWN_LOCATION);
+	snprintf(text, sizeof(text), ".Lpcce_a%u:", site.label);
+	asm_text_after(text, last, UNKNOWN_LOCATION);
+}
+
 static unsigned int slots_execute(function *fun)
 {
 	unsigned int flags = block_flags(fun->decl);
@@ -301,6 +316,8 @@ static unsigned int slots_execute(function *fun)
 	rtx_insn *insn, *next;
 
 	sites_begin();
+	if (split_stack_begin(&insn, &next))
+		add_stale_code(insn, next);
 	stale_begin();
 	for (insn = get_insns(); insn; insn = next) {
 		next = NEXT_INSN(insn);

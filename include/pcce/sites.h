@@ -47,7 +47,8 @@ struct pcce_site_block {
 	__u32 length; /* bytes of code from start to the end of the part's last instruction */
 	__u32 n_sites;
 	__u32 flags; /* PCCE_BLOCK_* */
-	/* The entry slot: an offset from start. Only endbr64 may come before it. */
+	/* The entry slot: an offset from start. Only endbr64 may come before it, or, with FIXED,
+	 * code that no call may skip. */
 	__u32 entry;
 	__u32 entry_len; /* bytes; 0: no entry slot, always so in a cold part */
 	/* 1 + how often the function was entered in the run of a profile (-fprofile-use). 0: not
@@ -71,8 +72,8 @@ struct pcce_site_block {
 #define PCCE_SITE_SPILL_REGS 32u
 /* Compiled with -fPIC: slots have room for the forms that a shared library needs. */
 #define PCCE_SITE_PIC 64u
-/* Not a site: in [before, after) the state is stale, up to the return from __pcce_restore. It has
- * no slots. */
+/* Not a site: in [before, after) the state is stale, up to the return from __pcce_restore or to the
+ * entry slot. It has no slots. */
 #define PCCE_SITE_RESTORE 128u
 /* A call of __tls_get_addr, with the instructions that belong to it. The linker may have rewritten
  * them to a sequence without a call. It is always a leaf. */

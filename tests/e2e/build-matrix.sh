@@ -99,6 +99,36 @@ if command -v ld.gold >/dev/null; then
 		"$(p/project)" "$want"
 fi
 
+# gold changes the check of the stack, which it must find at the beginning of each function.
+$CC -O2 -fsplit-stack "$top/tests/e2e/split_stack.c" -o split.plain >split.log 2>&1
+split_counts="main;work 6000
+main;work;deep 6000
+main;work;deep;add 6000
+main;work;deep;sort 1200
+main;work;deep;sort;qsort;compare 19680
+main;work;deep;through 5880
+main;work;deep;through;deep 5880
+main;work;deep;through;deep;add 5880
+main;work;deep;through;deep;sort 1200"
+for linker in bfd gold; do
+	for flags in -O0 -O2 "-O2 -fPIC"; do
+		name="-fsplit-stack $flags, $linker"
+		if ! $CC -fsplit-stack -fuse-ld=$linker "$top/tests/e2e/split_stack.c" -o split \
+			>split.log 2>&1; then
+			skip "$name" "$linker cannot link such a program without pcce"
+			continue
+		fi
+		# shellcheck disable=SC2086 # lists of flags
+		check "$name: builds" $CC $flags -g -fsplit-stack -fuse-ld=$linker $cflags \
+			"$top/tests/e2e/split_stack.c" $ldflags -o split
+		is "$name: output" "$(./split)" "$(./split.plain)"
+		pcce-record -q --count -o split.data -- ./split >split.log 2>&1
+		is "$name: counts of calls" "$(pcce-report -i split.data --format=folded 2>&1 |
+			grep -xE "($(cut -d' ' -f1 <<<"$split_counts" | paste -sd'|')) [0-9]+" | sort)" \
+			"$split_counts"
+	done
+done
+
 # Links that the linker refuses still fail.
 if $CC $cflags "$top/tests/e2e/project/src/main.c" $ldflags -o undefined >link.log 2>&1; then
 	not_ok "undefined symbols still fail to link" link.log
