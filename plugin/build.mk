@@ -66,12 +66,12 @@ endef
 $(foreach w,$(GCC_WORDS),$(eval $(call plugin_rules,$(call word_of,1,$(w)),$(call \
 	word_of,2,$(w)),$(call word_of,3,$(w)),$(call word_of,4,$(w)))))
 
-# A compiler cache knows only this file, so it contains the checksum of the plugin's sources.
-$(PLUGIN_OBJ)/dispatch.o: plugin/dispatch/dispatch.c $(PLUGIN_SRC) plugin/build.mk \
-		$(wildcard plugin/*.h include/pcce/*.h) $(O)/obj/.flags
+# A compiler cache knows only this file, so it contains a hash of all plugins.
+$(PLUGIN_OBJ)/dispatch.o: plugin/dispatch/dispatch.c $(PLUGINS) plugin/build.mk $(O)/obj/.flags
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(DISPATCH_FLAGS) -DPCCE_PLUGIN_SOURCES="\"$$(cat $^ | cksum)\"" -c $< -o $@
+	$(Q)$(CC) $(DISPATCH_FLAGS) -DPCCE_PLUGINS_HASH="\"$$(cat $(PLUGINS) | sha256sum)\"" \
+		-c $< -o $@
 
 $(DISPATCH): $(PLUGIN_OBJ)/dispatch.o
 	$(call say,LINK,$@)

@@ -33,9 +33,9 @@
 EXPORTED int plugin_is_GPL_compatible;
 EXPORTED int plugin_init(void *plugin, const char *const *gcc);
 
-/* Changes with each source of the plugin.  Compiler caches know only the file that -fplugin= names,
- * so this file must differ when a plugin beside it does. */
-EXPORTED const char pcce_plugin_sources[] = PCCE_PLUGIN_SOURCES;
+/* Changes with each plugin.  Compiler caches know only the file that -fplugin= names, so this file
+ * must differ when a plugin beside it does. */
+EXPORTED const char pcce_plugins_hash[] = PCCE_PLUGINS_HASH;
 
 /* Prints an error as GCC does and ends the compiler. */
 __attribute__((format(printf, 1, 2), noreturn)) static void die(const char *format, ...)
@@ -65,7 +65,7 @@ static void own_directory(char directory[PATH_MAX])
 	Dl_info info;
 	char *end;
 
-	if (!dladdr(pcce_plugin_sources, &info) || !realpath(info.dli_fname, directory))
+	if (!dladdr(pcce_plugins_hash, &info) || !realpath(info.dli_fname, directory))
 		die("cannot load the plugin of pcce: cannot find the directory of "
 		    "pcce_plugin.so; reinstall pcce");
 	end = strrchr(directory, '/');

@@ -37,6 +37,27 @@ make_own CC="${compilers[0]}"
 is "... and make without GCCS keeps all of them up to date" "$(plugins_in "$own/lib/pcce")" \
 	"$(printf '%s\n' "${compilers[@]}")"
 cp -r "$own/lib/pcce" built
+
+# A compiler cache hashes the file that -fplugin= names.  ccache hashes its content if told to.
+export CCACHE_DIR=$scratch/ccache CCACHE_COMPILERCHECK=content
+echo 'int f(int); int g(int n) { return f(n) + f(n + 1); }' >cached.c
+cached() { # prints how many hits ccache had
+	ccache -z >/dev/null && ccache "${compilers[0]}" -O2 -fplugin="$own/lib/pcce/pcce_plugin.so" \
+		-c cached.c -o cached.o && ccache --print-stats |
+		awk '/^(direct|preprocessed)_cache_hit/ { n += $2 } END { print n }'
+}
+if [ -n "$(type -P ccache)" ]; then
+	is "ccache: first a miss" "$(cached)" 0
+	make_own CC="${compilers[0]}"
+	is "ccache: a hit after make has done nothing" "$(cached)" 1
+	for compiler in "${compilers[@]}"; do
+		printf X >>"$own/lib/pcce/$compiler/pcce_plugin.so"
+		make_own CC="${compilers[0]}"
+		is "ccache: a miss after the plugin of $compiler has changed" "$(cached)" 0
+	done
+else
+	skip "objects of an earlier plugin" "ccache is not installed"
+fi
 make_own GCCS="${compilers[0]}"
 is "make GCCS=${compilers[0]} leaves only that one" "$(plugins_in "$own/lib/pcce")" "${compilers[0]}"
 make_own -n CC="env ${compilers[0]}" CXX="env g++"
@@ -257,7 +278,7 @@ with_clang() {
 }
 found=
 for clang in clang $(seq -f clang-%g 13 30); do
-	command -v $clang >/dev/null || continue
+	command -v $clang >/dev/null || continue # one of several
 	found=1
 	$clang -c empty.c -o plain.o
 	with_clang "$clang compiles" "$compile_error" $clang -O2 $cflags -c empty.c
@@ -273,6 +294,8 @@ if command -v clang >/dev/null; then
 	with_clang "clang links an object of GCC" "$link_error" clang plain.o $ldflags -o program
 	check "a program of GCC takes in an object of clang" \
 		sh -c "clang -c empty.c -o plain.o && $compiler plain.o $ldflags -o program && ./program"
+else
+	skip "clang and objects of GCC" "clang is not installed"
 fi
 
 make -s -C "$top" O="$out" uninstall PREFIX="$prefix" >log 2>&1
