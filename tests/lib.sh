@@ -84,6 +84,15 @@ check() { # NAME COMMAND...: passes if the command does
 	fi
 }
 
+# limited COMMAND...: for links by a chosen linker.  mold 1.10 can take all memory and never end.
+limited() {
+	(
+		# Sanitizers need address space.
+		[ ${#sanitize[@]} != 0 ] || ulimit -v 4000000
+		exec timeout -k 5 60 "$@"
+	)
+}
+
 is() { # NAME GOT WANTED
 	if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "got:    $2" "wanted: $3"; fi
 }

@@ -7,10 +7,10 @@
 bpf_clangs() {
 	local clang major
 	for clang in clang $(compgen -c clang- | grep -x 'clang-[0-9]*' | sort -uV); do
-		command -v "$clang" >/dev/null || continue
+		command -v "$clang" >/dev/null || continue # one of several
 		major=$("$clang" -dumpversion 2>/dev/null | cut -d. -f1)
 		[ "${major:-0}" -ge 14 ] || continue
-		[ "$clang" != clang ] || ! command -v "clang-$major" >/dev/null || continue
+		[ "$clang" != clang ] || ! command -v "clang-$major" >/dev/null || continue # one of several
 		echo "$clang"
 	done
 }

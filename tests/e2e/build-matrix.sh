@@ -40,7 +40,7 @@ variant() {
 	rm -rf p
 	cp -r "$top/tests/e2e/project" p
 	# The plugin and the encoder print nothing on success.  A linker's messages are kept.
-	if make -s -j4 -C p CC="$CC" CFLAGS="$2 $cflags" LDFLAGS="$3 $ldflags" >p.log 2>&1; then
+	if limited make -s -j4 -C p CC="$CC" CFLAGS="$2 $cflags" LDFLAGS="$3 $ldflags" >p.log 2>&1; then
 		works "$1" p/project p/project
 	else
 		not_ok "$1: builds" p.log
@@ -97,6 +97,8 @@ if command -v ld.gold >/dev/null; then
 	fi
 	[ ! -x p/project ] || is "gold, --gc-sections: the program still runs" \
 		"$(p/project)" "$want"
+else
+	skip "gold, --gc-sections" "ld.gold is not installed"
 fi
 
 # gold changes the check of the stack, which it must find at the beginning of each function.

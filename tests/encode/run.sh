@@ -24,7 +24,7 @@ done
 build() { # OUTPUT FLAGS...: compiles and links prog.c; an encoding that fails is an error
 	local output=$1
 	shift
-	PCCE_ENCODE=${mode-strict} $CC -O2 -g $cflags "$@" "$here/prog.c" $ldflags -o "$output"
+	PCCE_ENCODE=${mode-strict} limited $CC -O2 -g $cflags "$@" "$here/prog.c" $ldflags -o "$output"
 }
 
 expected=$($CC -O2 "$here/prog.c" -o plain && ./plain argument)
@@ -457,6 +457,8 @@ done
 if command -v eu-strip >/dev/null; then
 	cp prog stripped && eu-strip -f stripped.debug stripped
 	is "eu-strip -f: its debug file has the table" "$(table_of stripped)" "instrumented and encoded"
+else
+	skip "eu-strip -f: its debug file has the table" "eu-strip is not installed"
 fi
 objcopy --only-keep-debug prog prog.debug && cp prog stripped &&
 	objcopy --strip-debug --add-gnu-debuglink=prog.debug stripped
@@ -497,12 +499,15 @@ int lib_a(int, int (*)(int));
 static int cb(int x) { return x * 2; }
 int main(void) { printf("%d\n", lib_a(5, cb)); return 0; }
 END
-for linker in bfd gold lld; do
-	command -v ld.$linker >/dev/null || continue
+for linker in bfd gold lld mold; do
+	if ! command -v ld.$linker >/dev/null; then
+		skip "$linker: shared library" "ld.$linker is not installed"
+		continue
+	fi
 	# shellcheck disable=SC2086
-	if PCCE_ENCODE=strict $CC -O2 -fPIC $cflags -shared lib.c $ldflags -fuse-ld=$linker \
+	if PCCE_ENCODE=strict limited $CC -O2 -fPIC $cflags -shared lib.c $ldflags -fuse-ld=$linker \
 		-o liba.so 2>log &&
-		PCCE_ENCODE=strict $CC -O2 $cflags use.c $ldflags -fuse-ld=$linker ./liba.so \
+		PCCE_ENCODE=strict limited $CC -O2 $cflags use.c $ldflags -fuse-ld=$linker ./liba.so \
 			-o use 2>>log &&
 		$CC -O2 use.c ./liba.so -o use-plain 2>>log; then
 		is "$linker: shared library, instrumented program" \

@@ -36,6 +36,8 @@ if command -v jq >/dev/null; then
 	done
 	is "diff: intervals hold the change" \
 		"$(jq '[.contexts[], .totals[] | select(.low > .change or .high < .change)] | length' diff.json)" 0
+else
+	skip "diff: counts by what" "jq is not installed"
 fi
 
 # ---- different builds: what GCC makes of a function is that function -----------------------------
@@ -102,6 +104,8 @@ if command -v go >/dev/null; then
 		2>>pprof.err | rows >wanted
 	check "diff: pprof as go tool pprof -diff_base makes it" \
 		bash -c '[ -s got ] && diff wanted got'
+else
+	skip "diff: pprof" "go is not installed"
 fi
 
 # ---- one of several events ----------------------------------------------------------------------

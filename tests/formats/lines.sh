@@ -49,6 +49,8 @@ if command -v jq >/dev/null; then
 		"$(awk 'NR > 1 { print $3, $4, $2, $NF }' huge.threads | sort)" \
 		"$(jq -r 'select(.stack).threads[] | "\(.pid) \(.tid) \(.samples)"' huge.jsonl |
 			awk '{ n[$1 " " $2] += $3 } END { for (t in n) { split(t, id, " "); print t, n[t], id[1] == id[2] ? "-" : "[unknown]" } }' | sort)"
+else
+	skip "threads has the threads of jsonl" "jq is not installed"
 fi
 
 # ---- perf-script: collapsed as tools for it do -----------------------------------------------

@@ -72,6 +72,8 @@ if command -v script >/dev/null; then
 	script -qec "pcce-report -i small.data --format=pprof" /dev/null >terminal.log 2>&1
 	check "pprof does not go to a terminal" \
 		grep -q "cannot print format 'pprof' on a terminal: it is binary; name a file with -o" terminal.log
+else
+	skip "pprof does not go to a terminal" "script is not installed"
 fi
 
 # Selections come before the formats.

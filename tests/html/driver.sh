@@ -15,12 +15,12 @@ get_driver() {
 		why="chromium is not installed"
 		return 1
 	fi
-	if ! command -v node >/dev/null; then
+	if ! command -v node >/dev/null; then # the caller skips
 		why="node is not installed"
 		return 1
 	fi
 	if [ "$(cat "$modules/driver" 2>/dev/null)" != "$driver" ]; then
-		if ! command -v npm >/dev/null; then
+		if ! command -v npm >/dev/null; then # the caller skips
 			why="npm is not installed"
 			return 1
 		fi

@@ -715,7 +715,7 @@ plugin_of_version=$(dirname "$PLUGIN")/gcc-$("$CC" -dumpversion | cut -d. -f1)/p
 [ -f "$plugin_of_version" ] || plugin_of_version=$PLUGIN
 other=
 for candidate in gcc-10 gcc-11 gcc-12 gcc-13 gcc-14 gcc-15 gcc-16; do
-	command -v $candidate > log 2>&1 &&
+	command -v $candidate > log 2>&1 && # one of several
 		[ "$($candidate -dumpfullversion)" != "$("$CC" -dumpfullversion)" ] &&
 		other=$candidate
 done

@@ -75,7 +75,7 @@ for linker in bfd gold lld mold; do
 			fi
 			archive=$lib/libpcce.a
 			[ $kind = -shared ] && archive="-fPIC $lib/libpcce_dso.a -L$lib -lpcce"
-			if $CC -fuse-ld=$linker $kind $gc -ffunction-sections "$scratch/empty.c" \
+			if limited $CC -fuse-ld=$linker $kind $gc -ffunction-sections "$scratch/empty.c" \
 				-o "$scratch/linked" -s \
 				-Wl,-u,__pcce_push $archive 2>"$scratch/link.err" &&
 				readelf -SW "$scratch/linked" >"$scratch/sections" &&
