@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 #include <zlib.h>
+#include "base/uthash.h"
 #include "encode/table_write.h"
 
 struct interned {
@@ -50,6 +50,10 @@ static int strings_add(struct strings *s, const char *text, uint32_t *offset)
 	memcpy(s->bytes + s->n, text, length);
 	s->n += length;
 	HASH_ADD_KEYPTR(hh, s->index, known->text, length - 1, known);
+	if (!hash_added(known)) {
+		free(known);
+		return -ENOMEM;
+	}
 	return s->n > INT32_MAX ? -ENOMEM : 0;
 }
 

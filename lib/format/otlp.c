@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
+#include "base/uthash.h"
 #include "base/message.h"
 #include "base/text.h"
 #include "otlp.pb-c.h"
@@ -144,6 +144,10 @@ static int32_t intern_attribute(struct writer *w, size_t size)
 	memcpy(a->bytes, w->packed, size);
 	a->number = ++w->n_attributes;
 	HASH_ADD_KEYPTR(hh, w->attributes, a->bytes, size, a);
+	if (!hash_added(a)) {
+		free(a);
+		return 0;
+	}
 	put_field_bytes(TABLE_ATTRIBUTE, a->bytes, size, w->dictionary);
 	return a->number;
 }

@@ -71,8 +71,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
+#include "base/uthash.h"
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "html/histogram.h"
@@ -267,7 +266,7 @@ static uint32_t page_frame_number(struct writer *w, const struct frame_key *key)
 	slot->key = *key;
 	slot->number = w->n_frames++;
 	HASH_ADD(hh, w->frames, key, sizeof(slot->key), slot);
-	if (!slot->hh.tbl) {
+	if (!hash_added(slot)) {
 		free(slot);
 		w->no_memory = true;
 		return 0;

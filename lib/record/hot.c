@@ -7,10 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-/* An error inside uthash is an error here: the macros leave through it. */
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
 #include <pcce/sample.h>
+#include "base/uthash.h"
 #include "hot/misra_gries.h"
 #include "merge/summary.h"
 #include "merge/sums.h"
@@ -163,7 +161,7 @@ static struct hot_context *add_context(struct hot_recorder *h, const struct pcce
 	c->sample.flags &= ~(PCCE_SAMPLE_COUNTED | PCCE_SAMPLE_TRUNCATED);
 	c->sample.flags |= PCCE_SAMPLE_IP_MIXED;
 	HASH_ADD(hh, h->contexts, key, sizeof(c->key), c);
-	if (!c->hh.tbl) {
+	if (!hash_added(c)) {
 		free(c);
 		return NULL;
 	}

@@ -8,10 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-/* An error inside uthash is an error here: the macros leave through it. */
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
 #include <pcce/sample.h>
+#include "base/uthash.h"
 #include "record/late_segments.h"
 
 struct level {
@@ -68,7 +66,7 @@ static struct thread *late_thread_of(struct late_segments *l, const struct pcce_
 		return NULL;
 	t->key = key;
 	HASH_ADD(hh, l->threads, key, sizeof(key), t);
-	if (!t->hh.tbl) {
+	if (!hash_added(t)) {
 		free(t);
 		return NULL;
 	}

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
+#include "base/uthash.h"
 #include "base/array.h"
 #include "decode/maps.h"
 #include "elf/encoding_table.h"
@@ -68,8 +68,12 @@ static struct process *process_of(struct live_spaces *s, uint32_t pid)
 		if (!p)
 			return NULL;
 		p->pid = pid;
-		note_change(s, p);
 		HASH_ADD(hh, s->processes, pid, sizeof(p->pid), p);
+		if (!hash_added(p)) {
+			free(p);
+			return NULL;
+		}
+		note_change(s, p);
 	}
 	s->last = p;
 	return p;

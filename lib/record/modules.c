@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <uthash.h>
 
+#include "base/uthash.h"
 #include "base/mapped_file.h"
 #include "elf/module.h"
 #include "record/modules.h"
@@ -170,6 +170,8 @@ static int add_file(struct record_modules *m, const char *path, int fd, char *ke
 		find_table(m, e);
 	}
 	HASH_ADD_KEYPTR(hh, m->by_key, e->key, strlen(e->key), e);
+	if (!hash_added(e))
+		return -ENOMEM;
 	*out = e;
 	return write_module(m, e);
 }

@@ -9,8 +9,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 #include <pcce/sample.h>
+#include "base/uthash.h"
 #include "decode/restored.h"
 #include "record/live_spaces.h"
 #include "record/restorer.h"
@@ -204,6 +204,10 @@ static struct thread *thread_of_sample(struct restorer *r, const struct pcce_sam
 	t->key.pid = s->pid;
 	t->key.tid = s->tid;
 	HASH_ADD(hh, r->threads, key, sizeof(t->key), t);
+	if (!hash_added(t)) {
+		free(t);
+		return NULL;
+	}
 	return t;
 }
 

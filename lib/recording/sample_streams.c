@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
+#include "base/uthash.h"
 #include "recording/sample_streams.h"
 
 struct change {
@@ -125,8 +125,12 @@ static struct known *add_known(struct sample_streams *s, const uint32_t key[3])
 		return NULL;
 	}
 	memcpy(k->key, key, sizeof(k->key));
-	s->known[s->n_known++] = k;
 	HASH_ADD(hh, s->by_key, key, sizeof(k->key), k);
+	if (!hash_added(k)) {
+		free(k);
+		return NULL;
+	}
+	s->known[s->n_known++] = k;
 	return k;
 }
 

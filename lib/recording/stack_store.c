@@ -4,10 +4,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-/* An error inside uthash is an error here: the macros leave through it. */
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
 #include <pcce/sample.h>
+#include "base/uthash.h"
 #include "recording/stack_store.h"
 
 struct content {
@@ -113,7 +111,7 @@ const struct stack_node *stack_store_intern(struct stack_store *all, const struc
 	node->hash = h | 1;
 	added = node;
 	HASH_ADD(hh, all->nodes, content, sizeof(node->content), added);
-	if (!added || !node->hh.tbl) {
+	if (!added || !hash_added(node)) {
 		free(node);
 		return NULL;
 	}
@@ -143,7 +141,7 @@ static struct thread *thread_of(struct stack_store *all, const struct pcce_sampl
 		return NULL;
 	t->key = key;
 	HASH_ADD(hh, all->threads, key, sizeof(key), t);
-	if (!t->hh.tbl) {
+	if (!hash_added(t)) {
 		free(t);
 		return NULL;
 	}
@@ -200,7 +198,7 @@ static int take_named(struct stack_store *all, const struct pcce_segment *segmen
 	entry->name = segment->generation;
 	entry->node = node;
 	HASH_ADD(hh, all->names, name, sizeof(entry->name), entry);
-	if (!entry->hh.tbl) {
+	if (!hash_added(entry)) {
 		free(entry);
 		return -ENOMEM;
 	}

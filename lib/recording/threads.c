@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <uthash.h>
+#include "base/uthash.h"
 #include "recording/threads.h"
 
 struct named {
@@ -71,6 +71,10 @@ static int add_thread_name(struct threads *t, uint64_t id, uint64_t time, const 
 			return -ENOMEM;
 		n->id = id;
 		HASH_ADD(hh, t->named, id, sizeof(n->id), n);
+		if (!hash_added(n)) {
+			free(n);
+			return -ENOMEM;
+		}
 	}
 	if (time >= n->time && *text) {
 		n->time = time;
@@ -118,8 +122,12 @@ uint32_t threads_number(struct threads *t, uint32_t pid, uint32_t tid)
 			return UINT32_MAX;
 		i->id = id;
 		i->number = t->n;
-		t->list[t->n++] = (struct thread){.pid = pid, .tid = tid};
 		HASH_ADD(hh, t->numbered, id, sizeof(i->id), i);
+		if (!hash_added(i)) {
+			free(i);
+			return UINT32_MAX;
+		}
+		t->list[t->n++] = (struct thread){.pid = pid, .tid = tid};
 	}
 	t->last = i;
 	return i->number;

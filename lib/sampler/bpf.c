@@ -29,8 +29,8 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <uthash.h>
 
+#include "base/uthash.h"
 #include "bpf/sampler.h"
 #include "sampler/bpf_load.h"
 #include "sampler/perf_event.h"
@@ -269,7 +269,10 @@ static int watch_thread(struct sampler *s, pid_t tid, uint64_t since)
 	w->tid = tid;
 	w->since = since;
 	HASH_ADD_INT(s->watched, tid, w);
-	return 0;
+	if (hash_added(w))
+		return 0;
+	free(w);
+	return -ENOMEM;
 }
 
 static struct watched *find_watched(const struct sampler *s, pid_t tid)

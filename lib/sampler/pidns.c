@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <uthash.h>
 
+#include "base/uthash.h"
 #include "sampler/pidns.h"
 
 #define HEADING "NSpid:"
@@ -132,6 +132,10 @@ pid_t pidns_translate(struct pidns *p, uint64_t ns, pid_t pid, int fresh)
 			return p->made_up++;
 		k->key = key;
 		HASH_ADD(hh, p->known, key, sizeof(k->key), k);
+		if (!hash_added(k)) {
+			free(k);
+			return p->made_up++;
+		}
 	}
 	k->ours = find_in_proc(p, ns, pid);
 	if (!k->ours)

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
+#include "base/uthash.h"
 #include "sampler/process_tracker.h"
 
 #define COMM 16
@@ -69,6 +69,10 @@ int process_tracker_add(struct process_tracker *f, pid_t pid, unsigned int threa
 			return -ENOMEM;
 		p->pid = pid;
 		HASH_ADD_INT(f->processes, pid, p);
+		if (!hash_added(p)) {
+			free(p);
+			return -ENOMEM;
+		}
 	}
 	p->threads = threads;
 	p->since = since;

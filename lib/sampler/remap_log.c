@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
+#include "base/uthash.h"
 #include "sampler/remap_log.h"
 #include <pcce/sample.h>
 
@@ -61,6 +61,10 @@ int remap_log_note(struct remap_log *r, const struct perf_sideband_event *e)
 			return -ENOMEM;
 		p->pid = e->pid;
 		HASH_ADD_INT(r->processes, pid, p);
+		if (!hash_added(p)) {
+			free(p);
+			return -ENOMEM;
+		}
 	}
 	if (p->n == p->capacity) {
 		more = reallocarray(p->list, p->capacity ? 2 * p->capacity : 8, sizeof(*more));

@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
-#include <uthash.h>
 
 #include <pcce/abi.h>
+#include "base/uthash.h"
 #include "base/mapped_file.h"
 #include "elf/module.h"
 #include "sampler/tls_offsets.h"
@@ -126,7 +126,11 @@ static struct file *examine_file(struct tls_offsets *p, int fd)
 	}
 	table_file_close(&table);
 	HASH_ADD(hh, p->files, key, sizeof(key), f);
-	return f;
+	if (hash_added(f))
+		return f;
+	elf_module_close(&f->elf);
+	free(f);
+	return NULL;
 }
 
 /* Reads a GOT slot. True: it need not be read again. */

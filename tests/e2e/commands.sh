@@ -79,4 +79,6 @@ if make -s -C "$top" O="$out" install DESTDIR="$scratch/stage" PREFIX="$prefix" 
 else
 	not_ok "make install with DESTDIR" log
 fi
+is "no page has a word that only *.in files may have" \
+	"$(grep -l '@[A-Z][A-Z]*@' "$top"/docs/man/*)" ""
 done_testing

@@ -208,4 +208,115 @@ if without_overcommit true 2>unshare.log; then
 else
 	skip "--count, no overcommit" "needs root and unshare: $(tail -n 1 unshare.log)"
 fi
+
+# ---- a reader of recordings ------------------------------------------------------------------
+
+# A program that reads recordings outlives the end of its memory, at whichever allocation it comes.
+cat >reader.c <<'END'
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <pcce/decode.h>
+
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
+static long left = -1, n;
+
+static int fails(void)
+{
+	n++;
+	if (left > 0)
+		left--;
+	if (left)
+		return 0;
+	errno = ENOMEM;
+	return 1;
+}
+
+void *malloc(size_t size)
+{
+	return fails() ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+	return fails() ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *p, size_t size)
+{
+	return fails() ? NULL : __libc_realloc(p, size);
+}
+
+static int read_all(const char *path)
+{
+	struct pcce_decode_recording *r;
+	const struct pcce_decode_sample *s;
+	int more = pcce_decode_recording_open(path, 0, &r, NULL), samples = 0;
+
+	if (more)
+		return -1;
+	while ((more = pcce_decode_recording_next(r, &s, NULL)) > 0)
+		samples++;
+	pcce_decode_recording_close(r);
+	return more ? -1 : samples;
+}
+
+int main(int argc, char **argv)
+{
+	int all = argc > 1 ? read_all(argv[1]) : -1, errors = 0;
+	long needed = n;
+
+	for (long i = 0; i < needed; i += 1 + i / 300) {
+		int got;
+
+		left = i;
+		got = read_all(argv[1]);
+		left = -1;
+		errors += got < 0;
+		if (got >= 0 && got != all)
+			return 3;
+	}
+	if (read_all(argv[1]) != all || all < 1)
+		return 4;
+	printf("%ld allocations, %d errors\n", needed, errors);
+	return errors < 20;
+}
+END
+cat >burn.c <<'END'
+#include <pthread.h>
+
+static volatile unsigned int sum;
+
+static NOINLINE unsigned int burn(unsigned int n)
+{
+	for (int i = 0; i < 3000; i++)
+		sum += n;
+	return n ? burn(n - 1) + sum : sum;
+}
+
+static void *start(void *none)
+{
+	burn(500);
+	return none;
+}
+
+int main(void)
+{
+	pthread_t t;
+
+	for (int i = 0; i < 40 && !pthread_create(&t, NULL, start, NULL); i++)
+		pthread_join(t, NULL);
+	return 0;
+}
+END
+if [ ${#sanitize[@]} -gt 0 ]; then
+	skip "a reader of recordings without memory" "sanitizers have their own malloc"
+else
+	$CC -O1 "-DNOINLINE=__attribute__((noinline, noclone))" $flags burn.c -o burn -pthread $link
+	record self few.data ./burn
+	check "a reader of recordings builds" $CC -O1 -I"$top/include" reader.c -L"$out/lib" \
+		-l:libpcce-decode.so.0 -Wl,-rpath,"$out/lib" -o reader
+	check "... and goes on when its memory is exhausted" timeout 300 ./reader few.data
+	cat check.log
+fi
 done_testing
