@@ -187,7 +187,12 @@ static int print_report(const struct report_options *o, const struct profile *p)
 	status = print_to_output(o, p);
 	if (status || p->stats.samples)
 		return status;
-	if (!o->quiet && !p->all_samples)
+	if (!o->quiet && !p->complete && !strncmp(p->event, "calls", 5))
+		message("pcce-report",
+			"%s contains no calls: pcce-record writes them when it ends, and was "
+			"ended before",
+			o->input);
+	else if (!o->quiet && !p->all_samples)
 		fprintf(stderr,
 			"pcce-report: %s contains no samples: the program was too short, or could "
 			"not be sampled%s; pcce-record says why\n",

@@ -142,9 +142,11 @@ enum pcce_loss {
 	/* The timer of a clock ran late, and the kernel left out the periods that had passed. */
 	PCCE_LOSS_LATE = 6,
 	/* Sampler self: the thread ended while it blocked the signal. */
-	PCCE_LOSS_BLOCKED = 7
+	PCCE_LOSS_BLOCKED = 7,
+	/* The file system had only room for what is written last: the counts of --count. */
+	PCCE_LOSS_DISK = 8
 };
-#define PCCE_LOSS_MAX PCCE_LOSS_BLOCKED
+#define PCCE_LOSS_MAX PCCE_LOSS_DISK
 
 struct pcce_rec_lost {
 	struct pcce_record rec;

@@ -301,6 +301,11 @@ static int beside_poll(struct sampler *s, const struct sampler_sink *sinks, int 
 	return s->ops->poll(s->other, &sink, timeout_ms);
 }
 
+static uint64_t beside_rest(const struct sampler *s)
+{
+	return sampler_count.rest(s->counter);
+}
+
 /* The counter is last: then no more calls are missing than with the counter alone. */
 static int beside_stop(struct sampler *s, const struct sampler_sink *sinks)
 {
@@ -331,6 +336,7 @@ const struct sampler_ops sampler_beside = {
 	.start = beside_start,
 	.released = beside_released,
 	.poll = beside_poll,
+	.rest = beside_rest,
 	.stop = beside_stop,
 	.account = beside_account,
 	.why_nothing = beside_why_nothing,

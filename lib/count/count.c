@@ -21,6 +21,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <pcce/datafile.h>
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/message.h"
@@ -510,6 +511,17 @@ static int count_stop(struct sampler *s, const struct sampler_sink *sink)
 	return err;
 }
 
+/* A counter becomes a record, with entries or segments that are in no other one. */
+static uint64_t size_of_counts(const struct sampler *s)
+{
+	const uint64_t record =
+		sizeof(struct pcce_rec_sum) + PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry);
+	uint64_t used = __atomic_load_n(&s->area->used, __ATOMIC_RELAXED);
+
+	used = used < s->area_size ? used : s->area_size;
+	return used < sizeof(*s->area) ? 0 : (used - sizeof(*s->area)) / PCCE_COUNT_UNIT * record;
+}
+
 static void count_account(struct sampler *s, struct sampler_due *due)
 {
 	due->known = s->counts && !s->empty;
@@ -532,6 +544,7 @@ const struct sampler_ops sampler_count = {
 	.start = count_start,
 	.released = count_released,
 	.poll = count_poll,
+	.rest = size_of_counts,
 	.stop = count_stop,
 	.account = count_account,
 	.why_nothing = count_why_nothing,

@@ -497,6 +497,8 @@ static int run_recorder(struct recorder *r, const struct sampler_config *config)
 		err = stop_err;
 	if (!err)
 		err = finish_recording(r);
+	if (!err)
+		disk_room_release(&r->room, r->output.fd, datafile_size(r->writer));
 	if (err && datafile_writer_error(r->writer)[0])
 		say("%s", datafile_writer_error(r->writer));
 	else if (err)

@@ -5,6 +5,7 @@
 
 #include "base/child.h"
 #include "base/output_file.h"
+#include "record/disk_room.h"
 #include "record/hot.h"
 #include "record/modules.h"
 #include "record/only.h"
@@ -35,6 +36,7 @@ struct recorder {
 	int status; /* of the command, from wait(2); -1: unknown */
 	int pidfd;
 	struct output_file output;
+	struct disk_room room; /* in the file */
 	struct datafile_writer *writer;
 	struct record_modules *modules;
 	struct restorer *restorer; /* NULL: frames are not restored */

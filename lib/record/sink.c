@@ -125,10 +125,24 @@ static int take_kept(struct recorded_event *e, const struct pcce_sample *s)
 	return write_plain(e, s);
 }
 
+#define ROOM_AT_END (4u << 20) /* bytes, for source lines and the like */
+
+/* Has the file room for a sample? What the sampler writes at its end must find room after it. */
+static bool has_room(struct recorder *r, const struct pcce_sample *s)
+{
+	uint64_t size = datafile_size(r->writer) + pcce_sample_size(s) + ROOM_AT_END;
+
+	return disk_room_reserve(&r->room, r->output.fd, size + r->ops->rest(r->sampler));
+}
+
 static int sink_sample(void *ctx, const struct pcce_sample *s)
 {
 	struct recorded_event *e = ctx;
 
+	if (e->number && e->r->ops->rest && !has_room(e->r, s)) {
+		e->r->room.refused++;
+		return 0;
+	}
 	if (e->r->only && only_sample(e->r->only, s, &s))
 		return -ENOMEM;
 	return s ? take_kept(e, s) : 0;
@@ -399,6 +413,8 @@ int recorder_write_due(struct recorder *r)
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int err = 0;
 
+	if (r->room.refused)
+		err = sink_lost(&r->events[r->n_events - 1], now, PCCE_LOSS_DISK, r->room.refused);
 	if (r->ops->account)
 		r->ops->account(r->sampler, due);
 	for (uint32_t i = 0; i < r->n_events && !err; i++) {

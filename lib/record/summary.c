@@ -103,6 +103,8 @@ static void warn_of_losses(const struct record_summary *s)
 		"were lost: a BPF program was running on that CPU already; use -b kmod");
 	warn_of(lost[PCCE_LOSS_RING] + lost[PCCE_LOSS_SHAPE], 0,
 		"were lost: the machine was too busy; use a lower -F");
+	warn_of(lost[PCCE_LOSS_DISK], 0,
+		"were lost: the disk is nearly full, and calls need the rest; use a lower -F");
 	warn_of(lost[PCCE_LOSS_LATE], few,
 		"were lost: the clock was late, since the machine or its host was busy; use a "
 		"lower -F");

@@ -113,6 +113,9 @@ struct sampler_ops {
 	void (*shorten)(struct sampler *s, uint32_t words);
 	/* Optional. What it counts in the kernel (places.h); NULL: nothing. */
 	struct places *(*places)(struct sampler *s);
+	/* Optional. About how many bytes stop() will let the recorder write. If it is there, these
+	 * have room in the file, and samples of the second event may be refused for that. */
+	uint64_t (*rest)(const struct sampler *s);
 	/* Stops sampling, and delivers the rest. */
 	int (*stop)(struct sampler *s, const struct sampler_sink *sink);
 	/* Optional. After stop(). Without it, nothing is known. */

@@ -262,6 +262,66 @@ is "pcce-diff --event=calls: no function changes" \
 	"$(pcce-diff --event=calls a.data b.data 2>&1 | grep -c "%.*%")" 0
 check "pcce-compare compares calls" pcce-compare a.data b.data
 
+# ---- recordings that cannot go on --------------------------------------------------------------
+
+# The disk would be full of samples before the counts come.
+cat >busy.c <<'END'
+static volatile unsigned long n;
+__attribute__((noinline)) static void work(void)
+{
+	for (int i = 0; i < 100000; i++)
+		n++;
+}
+int main(void)
+{
+	for (int i = 0; i < 30000; i++)
+		work();
+	return 0;
+}
+END
+check "a full disk: builds" build busy busy.c -O1
+full_disk_keeps_calls() { # NAME DATA
+	is "$1: status" "$(cat full.status)" 0
+	is "$1: all calls are there" "$(pcce-report -q -i "$2" --format=folded)" "main 1
+main;work 30000"
+	check "$1: $(samples_of "$2" taken) samples are there" \
+		[ "$(samples_of "$2" taken)" -gt 1000 ]
+	check "$1: $(samples_of "$2" lost_disk) are lost for this reason" \
+		[ "$(samples_of "$2" lost_disk)" -gt 0 ]
+	is "$1: all that were due are accounted for" "$(samples_of "$2" due)" \
+		"$(($(samples_of "$2" taken) + $(samples_of "$2" lost) +
+		$(samples_of "$2" merged) + $(samples_of "$2" kernel)))"
+	check "$1: the recorder says so" grep -q 'were lost: the disk is nearly full' full.err
+}
+for sampler in $samplers; do
+	rm -f full.data
+	(ulimit -f 5300 && pcce-record --count -b $sampler -F 10000 -o full.data -- ./busy 2>full.err
+	echo $? >full.status)
+	full_disk_keeps_calls "$sampler: a limit of file size" full.data
+done
+mkdir small
+if unshare -m mount -t tmpfs none small 2>unshare.log; then
+	unshare -m bash -c 'mount -t tmpfs -o size=5300k none small
+		pcce-record --count -b self -F 10000 -o small/full.data -- ./busy 2>full.err
+		echo $? >full.status
+		du -k small/full.data >full.size
+		cp small/full.data full.data'
+	full_disk_keeps_calls "a full disk" full.data
+	check "a full disk: what was kept is given back" \
+		[ "$(cut -f 1 full.size)" -le $(($(stat -c %s full.data) / 1024 + 8)) ]
+else
+	skip "a full disk" "needs root and unshare: $(tail -n 1 unshare.log)"
+fi
+
+pcce-record -q --count -b self -F 1000 -o killed.data -- ./busy 2>killed.err &
+wait_for_samples killed.data 1
+kill -9 $!
+wait $! 2>/dev/null
+check "a killed recorder: the samples are there" [ "$(samples_of killed.data taken)" -gt 0 ]
+check "a killed recorder: the report says that calls are missing" bash -c \
+	"pcce-report -i killed.data --format=folded 2>&1 | grep -q \
+	'killed.data contains no calls: pcce-record writes them when it ends, and was ended before'"
+
 is "options that do not fit are refused" "$(for options in "--hot -F 99" "--engine=lossy -b self" \
 	"-p $$" --aggregate "--engine=empty --burst -F 99" "-b none"; do
 	# shellcheck disable=SC2086
