@@ -365,17 +365,28 @@ static enum decode_reason pop_special_entry(struct walk *w)
 
 /* ---- all together ---------------------------------------------------------------- */
 
+/* Does nothing matter for the rest but the function, between two segments of the stack? */
+static bool is_between_parts(const struct walk *w)
+{
+	const struct decode_context *ctx = w->ctx;
+
+	return w->in_parts && w->top % PCCE_SEGMENT_ENTRIES == 0 && (w->top || w->more) &&
+	       !w->landing && !ctx->origin && !w->truncated && ctx->n &&
+	       ctx->frames[ctx->n - 1].kind == DECODE_FRAME_CALL;
+}
+
 /* Decodes outwards from the state that decode_locate() left, with its result r. */
 static enum decode_reason decode_outward(struct walk *w, enum decode_reason r)
 {
 	for (;;) {
 		if (r || w->no_memory)
 			return r;
-		if (w->inner == WALK_INNER_ROOT) {
+		if (w->inner == WALK_INNER_ROOT && !w->climbed) {
 			r = climb_segment(w);
 			if (r)
 				return r;
 		}
+		w->climbed = false;
 		/* Pop entries until a segment is left to climb. */
 		for (;;) {
 			enum walk_top top = walk_top(w);
@@ -394,7 +405,8 @@ static enum decode_reason decode_outward(struct walk *w, enum decode_reason r)
 				continue;
 			}
 			r = pop_entry(w);
-			if (r)
+			w->stopped = !r && is_between_parts(w);
+			if (r || w->stopped)
 				return r;
 		}
 	}
@@ -454,55 +466,118 @@ static int finish_context(struct walk *w)
 	return w->no_memory ? -ENOMEM : 0;
 }
 
-int decode_sample(const struct decode_space *as, const struct pcce_sample *sample,
-		  const struct pcce_entry *entries, uint32_t n_entries, bool expand, bool origins,
-		  struct decode_context *ctx)
+/* Decodes a sample; the walk has the caller's wishes, and nothing else. */
+static int walk_sample(struct walk *w, const struct decode_space *as,
+		       const struct pcce_sample *sample, const struct pcce_entry *entries,
+		       uint32_t n_entries, struct decode_context *ctx)
 {
-	struct walk w = {
-		.as = as,
-		.entries = entries,
-		.ctx = ctx,
-		.expand = expand,
-		.origins = origins,
-		.id = sample->id,
-		.ext = sample->ext,
-		.n_entries = n_entries,
-		.top = n_entries,
-		.gap = UINT32_MAX,
-	};
 	uint64_t total = (uint64_t)sample->n_below * PCCE_SEGMENT_ENTRIES + sample->n_entries;
 
+	w->as = as;
+	w->entries = entries;
+	w->ctx = ctx;
+	w->id = sample->id;
+	w->ext = sample->ext;
+	w->n_entries = w->top = n_entries;
+	w->gap = UINT32_MAX;
 	decode_frames_clear(ctx);
 	if (sample->flags & PCCE_SAMPLE_COLD) {
 		ctx->status = DECODE_UNKEPT;
 	} else if (sample->flags & PCCE_SAMPLE_OUTSIDE) {
-		emit_ip_only(&w, sample->ip);
+		emit_ip_only(w, sample->ip);
 		ctx->status = DECODE_OUTSIDE;
 	} else if (sample->flags & PCCE_SAMPLE_READ_FAULT || n_entries > total) {
-		emit_ip_only(&w, sample->ip);
+		emit_ip_only(w, sample->ip);
 		ctx->reason = DECODE_REASON_READ_FAULT;
 	} else if (sample->flags & PCCE_SAMPLE_MIXED ||
 		   (sample->flags & PCCE_SAMPLE_R11_MIXED && decode_needs_r11(as, sample->ip))) {
-		emit_ip_only(&w, sample->ip);
+		emit_ip_only(w, sample->ip);
 		ctx->reason = DECODE_REASON_MIXED;
 	} else if (runtime_is_hidden(as)) {
-		emit_ip_only(&w, sample->ip);
+		emit_ip_only(w, sample->ip);
 		ctx->reason = DECODE_REASON_LOST_ID;
 	} else {
-		w.deeper = total - n_entries;
-		if (w.deeper)
-			w.gap = 0;
+		w->deeper = total - n_entries;
+		if (w->deeper)
+			w->gap = 0;
 		if (sample->flags & PCCE_SAMPLE_COUNTING)
-			emit_counting(&w);
-		ctx->reason = decode_outward(&w, decode_locate(&w, sample->ip, sample->r11));
-		if (w.landing)
-			ctx->reason = decode_landing_end(&w, ctx->reason);
-		if (!ctx->reason)
-			emit_caller(&w);
+			emit_counting(w);
+		ctx->reason = decode_outward(w, decode_locate(w, sample->ip, sample->r11));
+		if (w->landing)
+			ctx->reason = decode_landing_end(w, ctx->reason);
+		if (!ctx->reason && !w->stopped)
+			emit_caller(w);
 	}
 	if (sample->flags & PCCE_SAMPLE_IP_MIXED && ctx->n)
 		ctx->frames[0].whole = true;
-	return finish_context(&w);
+	return finish_context(w);
+}
+
+int decode_sample(const struct decode_space *as, const struct pcce_sample *sample,
+		  const struct pcce_entry *entries, uint32_t n_entries, bool expand, bool origins,
+		  struct decode_context *ctx)
+{
+	struct walk w = {.expand = expand, .origins = origins};
+
+	return walk_sample(&w, as, sample, entries, n_entries, ctx);
+}
+
+/* ---- in parts -------------------------------------------------------------------- */
+
+static void note_rest(const struct walk *w, struct decode_rest *rest)
+{
+	const struct decode_context *ctx = w->ctx;
+	/* Then nothing has asked for the entries that are not given. */
+	bool failed = ctx->reason && w->top && !ctx->origin && !w->truncated;
+
+	*rest = (struct decode_rest){.needs_more = w->more && !w->stopped && !failed};
+	if (w->stopped) {
+		rest->module = w->m;
+		rest->func = w->func;
+		rest->left = w->top;
+	}
+}
+
+int decode_first_part(const struct decode_space *as, const struct pcce_sample *sample,
+		      const struct pcce_entry *entries, uint32_t n_entries, bool more, bool origins,
+		      struct decode_context *ctx, struct decode_rest *rest)
+{
+	struct walk w = {.origins = origins, .in_parts = true, .more = more};
+	int r = walk_sample(&w, as, sample, entries, n_entries, ctx);
+
+	note_rest(&w, rest);
+	return r;
+}
+
+int decode_next_part(const struct decode_space *as, const struct pcce_entry *entries,
+		     uint32_t n_entries, bool more, uint64_t deeper, bool origins,
+		     struct decode_context *ctx, struct decode_rest *rest)
+{
+	struct walk w = {.as = as,
+			 .entries = entries,
+			 .ctx = ctx,
+			 .origins = origins,
+			 .m = rest->module,
+			 .func = rest->func,
+			 .inner = WALK_INNER_ROOT,
+			 .climbed = true,
+			 .n_entries = n_entries,
+			 .top = n_entries,
+			 .deeper = deeper,
+			 .gap = deeper ? 0 : UINT32_MAX,
+			 .in_parts = true,
+			 .more = more};
+	int r;
+
+	decode_frames_clear(ctx);
+	ctx->reason = decode_outward(&w, DECODE_REASON_NONE);
+	if (w.landing)
+		ctx->reason = decode_landing_end(&w, ctx->reason);
+	if (!ctx->reason && !w.stopped)
+		emit_caller(&w);
+	r = finish_context(&w);
+	note_rest(&w, rest);
+	return r;
 }
 
 int decode_origin(const struct decode_space *as, const struct pcce_entry *entries,

@@ -31,6 +31,31 @@ int decode_sample(const struct decode_space *as, const struct pcce_sample *sampl
 		  const struct pcce_entry *entries, uint32_t n_entries, bool expand, bool origins,
 		  struct decode_context *ctx);
 /*
+ * The same in parts, for those who decode many deep samples: what lies below a segment of the stack
+ * is then decoded once. A part ends where all that matters for the rest is the function that the
+ * next entry's push has called. `left` of the given entries are left then, and belong to whole
+ * segments.
+ *
+ * more: known segments lie below the given entries. With needs_more they must be given, too, since
+ * the part does not end before. Else, without a module, the context ends in this part, which has
+ * its status. ctx has the frames of the part.
+ */
+struct decode_rest {
+	const struct decode_module *module;
+	uint32_t func, left;
+	bool needs_more;
+};
+
+int decode_first_part(const struct decode_space *as, const struct pcce_sample *sample,
+		      const struct pcce_entry *entries, uint32_t n_entries, bool more, bool origins,
+		      struct decode_context *ctx, struct decode_rest *rest);
+/* rest: of the part before, and then of this one. deeper: entries that are not given, known or not.
+ */
+int decode_next_part(const struct decode_space *as, const struct pcce_entry *entries,
+		     uint32_t n_entries, bool more, uint64_t deeper, bool origins,
+		     struct decode_context *ctx, struct decode_rest *rest);
+
+/*
  * Decodes only the creation context of a thread. n_entries is the ctx->origin of a sample. The
  * innermost frame has the kind ORIGIN. Returns 0 or -ENOMEM.
  */

@@ -41,6 +41,9 @@ struct walk {
 	bool open;	      /* the next call frame is open: see context.h */
 	bool truncated;
 	bool no_memory;
+	bool in_parts; /* may stop between two segments, with more of them below: */
+	bool more, stopped;
+	bool climbed; /* a part begins: func is a root already */
 };
 
 void walk_emit(struct walk *w, enum decode_frame_kind kind, const struct decode_module *m,

@@ -22,6 +22,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 #include "profile/decode_cache.h"
+#include "profile/deep_parts.h"
 #include "decode/restored.h"
 #include "profile/sample_points.h"
 #include <pcce/sample.h>
@@ -86,8 +87,9 @@ struct decode_cache {
 	bool below;
 	struct sample_points *points;
 	struct decode_cache_sink sink;
-	struct stack_store_flat stack; /* of the sample that is being decoded */
-	struct decode_context context;
+	struct deep_decoder decoder; /* of the sample that is being decoded */
+	struct deep_parts *parts;
+	uint64_t consumed; /* entries of its innermost part */
 	struct state_table states;
 	struct spot_table spots; /* as many as there are meanings */
 	struct context_table contexts;
@@ -166,10 +168,12 @@ struct decode_cache *decode_cache_new(struct address_spaces *spaces, struct stac
 				      struct tree_builder *b, struct thread_origins *origins,
 				      bool below, const struct decode_cache_sink *sink)
 {
+	const struct deep_parts_config parts = {b, origins, below, sink->part, sink->ctx};
 	struct decode_cache *d = calloc(1, sizeof(*d));
 
 	if (!d)
 		return NULL;
+	d->decoder.origins = below;
 	d->spaces = spaces;
 	d->segments = segments;
 	d->builder = b;
@@ -179,7 +183,8 @@ struct decode_cache *decode_cache_new(struct address_spaces *spaces, struct stac
 	if (sink->decoding)
 		*sink->decoding = d;
 	d->points = sample_points_new(spaces);
-	if (d->points)
+	d->parts = deep_parts_new(&parts);
+	if (d->points && d->parts)
 		return d;
 	decode_cache_free(d);
 	return NULL;
@@ -194,8 +199,8 @@ void decode_cache_free(struct decode_cache *d)
 		state_table_free(&d->states);
 		spot_table_free(&d->spots);
 		context_table_free(&d->contexts);
-		free(d->stack.entries);
-		decode_context_free(&d->context);
+		deep_decoder_free(&d->decoder);
+		deep_parts_free(d->parts);
 	}
 	free(d);
 }
@@ -219,27 +224,11 @@ struct tree_place *decode_cache_take_places(struct decode_cache *d, size_t *n)
 
 /* Returns the number of this calling context, from 1; 0: no memory. Contexts are told apart by 64
  * bits of hash. */
-static uint32_t number_context(struct decode_cache *d, const struct decode_context *ctx)
+static uint32_t number_context(struct decode_cache *d, const struct deep_part *outside)
 {
-	uint64_t h = 0x9e3779b97f4a7c15ULL;
-	struct numbered_context *slot;
+	uint64_t h = deep_parts_hash(&d->decoder.context, outside ? outside->hash : 0);
+	struct numbered_context *slot = context_table_slot(&d->contexts, NULL, h, &h);
 
-	for (size_t i = 0; i < ctx->n; i++) {
-		const struct decode_frame *f = &ctx->frames[i];
-		uint64_t words[3] = {(uint64_t)f->kind << 32 | f->module,
-				     (uint64_t)f->func << 32 | f->site,
-				     (uint64_t)f->span << 32 | f->repeat};
-
-		/* The function of a restored frame is known only by its address. */
-		if (f->restored && i)
-			words[1] = f->address;
-		for (int j = 0; j < 3; j++) {
-			h = (h ^ words[j]) * 0xff51afd7ed558ccdULL;
-			h ^= h >> 32;
-		}
-	}
-	h += !h;
-	slot = context_table_slot(&d->contexts, NULL, h, &h);
 	if (!slot)
 		return 0;
 	if (!slot->hash)
@@ -316,11 +305,13 @@ static bool can_split(const struct decode_context *ctx, const struct sample_poin
 }
 
 static int add_to_tree(struct decode_cache *d, const struct decode_space *as,
-		       const struct pcce_sample *s, struct state *state)
+		       const struct pcce_sample *s, const struct deep_part *outside,
+		       struct state *state)
 {
 	static const struct tree_place nowhere = {.module = UINT32_MAX};
 	struct tree_spot spot;
-	int r = tree_builder_add(d->builder, as, &d->context, !state->whole, &spot);
+	int r = tree_builder_add(d->builder, as, &d->decoder.context,
+				 outside ? &outside->spot : NULL, !state->whole, &spot);
 
 	if (r)
 		return r;
@@ -333,6 +324,57 @@ static int add_to_tree(struct decode_cache *d, const struct decode_space *as,
 	return state->node == UINT32_MAX || state->place == UINT32_MAX ? -ENOMEM : 0;
 }
 
+/* Decodes a sample, or its innermost part: *outside is then the rest, else NULL. */
+static int decode_stacked(struct decode_cache *d, const struct pending *pending,
+			  const struct decode_space *as, const struct deep_part **outside)
+{
+	const struct pcce_sample *s = pending->sample;
+	struct deep_rest rest;
+	int r;
+
+	*outside = NULL;
+	if (!deep_decoder_suits(s, pending->below)) {
+		r = stack_store_flatten(pending->below, s, &d->decoder.flat);
+		return r ? r
+			 : decode_sample(as, s, d->decoder.flat.entries, d->decoder.flat.n, false,
+					 d->below, &d->decoder.context);
+	}
+	r = deep_decoder_first(&d->decoder, as, s, pending->below, &rest);
+	if (r || !rest.node)
+		return r;
+	d->consumed = rest.consumed;
+	return deep_parts_find(d->parts, as, pending->point.space, &rest, outside);
+}
+
+/* Fills in what is decoded. */
+static int describe_state(struct decode_cache *d, const struct pending *pending,
+			  const struct decode_space *as, const struct deep_part *outside,
+			  struct state *state)
+{
+	struct decode_context *ctx = &d->decoder.context;
+	const struct pcce_sample *s = pending->sample;
+	uint64_t entries = (uint64_t)s->n_below * PCCE_SEGMENT_ENTRIES + s->n_entries;
+
+	if (ctx->origin) {
+		state->origin = thread_origins_number(d->origins, as, pending->point.space,
+						      d->decoder.flat.entries, ctx->origin);
+		if (state->origin == UINT32_MAX)
+			return -ENOMEM;
+		/* The unknown entries are the outer ones. */
+		entries = d->decoder.flat.n - ctx->origin;
+	}
+	if (outside) {
+		state->origin = outside->origin;
+		entries = d->consumed + outside->entries;
+		ctx->depth += outside->depth;
+	}
+	state->depth = ctx->depth < UINT32_MAX ? ctx->depth : UINT32_MAX;
+	state->entries = entries < UINT32_MAX ? entries : UINT32_MAX;
+	state->status = outside ? outside->status : ctx->status;
+	state->reason = outside ? outside->reason : ctx->reason;
+	return 0;
+}
+
 /* Decodes a state that is met for the first time. 0, -ENOMEM, or what the sink returned. */
 static int decode_state(struct decode_cache *d, const struct pending *pending, struct state *state)
 {
@@ -340,45 +382,33 @@ static int decode_state(struct decode_cache *d, const struct pending *pending, s
 	const struct decode_space *as = address_spaces_get(d->spaces, p->space);
 	const struct decode_cache_sample stacked = {pending->sample, pending->below};
 	const struct pcce_sample *s = pending->sample;
-	uint64_t entries = (uint64_t)s->n_below * PCCE_SEGMENT_ENTRIES + s->n_entries;
+	struct decode_context *ctx = &d->decoder.context;
+	const struct deep_part *outside;
 	struct decode_cache_meaning m;
 	enum restored_result restored;
-	int r = stack_store_flatten(pending->below, s, &d->stack);
+	int r = decode_stacked(d, pending, as, &outside);
 
 	if (!r)
-		r = decode_sample(as, s, d->stack.entries, d->stack.n, false, d->below,
-				  &d->context);
+		r = restored_add(as, s, pcce_sample_stack(s), ctx, &restored);
 	if (!r)
-		r = restored_add(as, s, pcce_sample_stack(s), &d->context, &restored);
+		r = describe_state(d, pending, as, outside, state);
 	if (r)
 		return r;
 	state->restored = restored;
-	if (d->context.origin) {
-		state->origin = thread_origins_number(d->origins, as, p->space, d->stack.entries,
-						      d->context.origin);
-		if (state->origin == UINT32_MAX)
-			return -ENOMEM;
-		/* The unknown entries are the outer ones. */
-		entries = d->stack.n - d->context.origin;
-	}
 	state->whole = p->kind == SAMPLE_POINT_EXACT;
-	state->exact = !state->whole && !can_split(&d->context, p);
+	state->exact = !state->whole && !can_split(ctx, p);
 	if (state->exact)
 		return 0;
-	state->depth = d->context.depth < UINT32_MAX ? d->context.depth : UINT32_MAX;
-	state->entries = entries < UINT32_MAX ? entries : UINT32_MAX;
-	state->status = d->context.status;
-	state->reason = d->context.reason;
 	state->counting = s->flags & PCCE_SAMPLE_COUNTING;
 	state->between = s->flags & PCCE_SAMPLE_BETWEEN;
-	state->verify = verify_context(as, s, pcce_sample_stack(s), &d->context);
+	state->verify = verify_context(as, s, pcce_sample_stack(s), ctx);
 	if (state->status == DECODE_EXACT || state->status == DECODE_TRUNCATED) {
-		state->context = number_context(d, &d->context);
+		state->context = number_context(d, outside);
 		if (!state->context)
 			return -ENOMEM;
 	}
 	if (d->builder)
-		r = add_to_tree(d, as, s, state);
+		r = add_to_tree(d, as, s, outside, state);
 	m = (struct decode_cache_meaning){
 		.depth = state->depth,
 		.entries = state->entries,
@@ -387,7 +417,7 @@ static int decode_state(struct decode_cache *d, const struct pending *pending, s
 		.verify = state->verify,
 		.restored = state->restored,
 	};
-	return r ? r : d->sink.met(d->sink.ctx, &stacked, p->space, &m, &d->context);
+	return r ? r : d->sink.met(d->sink.ctx, &stacked, p->space, &m, ctx);
 }
 
 /* Sets *out to the state of a sample, decoded if it is met for the first time. 0, or an error as of

@@ -42,9 +42,12 @@ struct decode_cache_sample {
 
 /* Receives the results. A function that does not return 0 ends the decoding with its result. */
 struct decode_cache_sink {
-	/* Called for each new state; the context is valid during the call. */
+	/* Called for each new state; the context is valid during the call. Of a deep context, it
+	 * has the frames of the innermost part only. part(), which may be NULL, is called with each
+	 * new other one before. */
 	int (*met)(void *ctx, const struct decode_cache_sample *s, uint32_t space,
 		   const struct decode_cache_meaning *m, const struct decode_context *context);
+	int (*part)(void *ctx, uint32_t space, const struct decode_context *part);
 	/* Called for each new meaning, which gets the next number, before its first sample. */
 	int (*meaning)(void *ctx, const struct decode_cache_meaning *m);
 	/* Called for each sample or aggregated sample, in order. s has no segments. */

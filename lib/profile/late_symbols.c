@@ -103,18 +103,23 @@ static int add_frame(struct late_symbols *l, const struct decode_space *as, uint
 
 /* Adds the frames around the innermost one. add_places() adds the innermost ones, because one state
  * can have several instructions. */
-static int meet_state(void *ctx, const struct decode_cache_sample *s, uint32_t space,
-		      const struct decode_cache_meaning *m, const struct decode_context *context)
+static int meet_part(void *ctx, uint32_t space, const struct decode_context *part)
 {
 	struct late_symbols *l = ctx;
 	const struct decode_space *as = address_spaces_get(l->p->in->recording->spaces, space);
 	int r = 0;
 
+	for (size_t i = 0; i < part->n && !r; i++)
+		r = add_frame(l, as, part->frames[i].address);
+	return r;
+}
+
+static int meet_state(void *ctx, const struct decode_cache_sample *s, uint32_t space,
+		      const struct decode_cache_meaning *m, const struct decode_context *context)
+{
 	(void)s;
 	(void)m;
-	for (size_t i = 0; i < context->n && !r; i++)
-		r = add_frame(l, as, context->frames[i].address);
-	return r;
+	return meet_part(ctx, space, context);
 }
 
 static int skip_sample(void *ctx, const struct datafile_sample *s, uint32_t meaning)
@@ -125,7 +130,8 @@ static int skip_sample(void *ctx, const struct datafile_sample *s, uint32_t mean
 	return 0;
 }
 
-const struct decode_cache_sink late_sink = {.met = meet_state, .sample = skip_sample};
+const struct decode_cache_sink late_sink = {
+	.met = meet_state, .part = meet_part, .sample = skip_sample};
 
 /* Adds the instructions at which samples were taken. */
 static int add_places(struct late_symbols *l, const struct tree_place *places, size_t n)

@@ -4,8 +4,9 @@
  * their contexts: only decoded contexts tell which addresses need names.
  *
  * A hash set of samples (ip, id, ext, entries and stack, in one address space) makes sure that each
- * distinct sample is decoded once. If two different samples had the same 64-bit hash, some address
- * would lack its name; no address would get a wrong one.
+ * distinct sample is decoded once. Of deep contexts, so is each distinct part. If two different
+ * samples had the same 64-bit hash, some address would lack its name; no address would get a wrong
+ * one.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,6 +17,7 @@
 #include "base/hash_table.h"
 #include "decode/decode.h"
 #include "decode/restored.h"
+#include "recording/deep_decoder.h"
 #include "recording/recording.h"
 #include "symbols/address_list.h"
 #include "symbols/kallsyms.h"
@@ -32,9 +34,8 @@ struct job {
 	struct seen_table seen;
 	struct recording *recording;
 	struct stack_store *stacks;
-	struct stack_store_flat flat; /* the stack of the sample that is being decoded */
-	struct decode_context context;
-	uint32_t module; /* whose symbols are being written */
+	struct deep_decoder decoder; /* of the sample that is being decoded */
+	uint32_t module;	     /* whose symbols are being written */
 };
 
 static uint64_t mix(uint64_t h, uint64_t word)
@@ -107,6 +108,59 @@ static int add_frame_address(struct job *j, const struct decode_space *as, uint6
 	return address_list_add(&j->addresses[m->module], decode_link_time(m, address));
 }
 
+/* Adds the addresses of the frames that were decoded last. */
+static int add_addresses(struct job *j, const struct decode_space *as)
+{
+	const struct decode_context *c = &j->decoder.context;
+	int err = 0;
+
+	for (size_t i = 0; i < c->n && !err; i++)
+		if (c->frames[i].kind != DECODE_FRAME_GAP && c->frames[i].address)
+			err = add_frame_address(j, as, c->frames[i].address);
+	return err;
+}
+
+static uint64_t hash_rest(uint32_t space, const struct deep_rest *rest)
+{
+	uint64_t h = mix(space, (uintptr_t)rest->node);
+
+	h = mix(h, rest->module->start);
+	h = mix(h, (uint64_t)rest->func << 1 | (rest->unknown != 0));
+	return h ? h : 1;
+}
+
+/* Decodes a sample in parts, without those that are known. */
+static int add_deep_sample(struct job *j, const struct decode_space *as, uint32_t space,
+			   const struct pcce_sample *s, const struct stack_node *below)
+{
+	struct deep_rest rest;
+	int err = deep_decoder_first(&j->decoder, as, s, below, &rest);
+
+	err = err ? err : add_addresses(j, as);
+	while (!err && rest.node) {
+		err = add_seen(&j->seen, hash_rest(space, &rest));
+		if (err <= 0)
+			return err;
+		err = deep_decoder_next(&j->decoder, as, &rest);
+		err = err ? err : add_addresses(j, as);
+	}
+	return err;
+}
+
+static int add_shallow_sample(struct job *j, const struct decode_space *as,
+			      const struct pcce_sample *s, const struct stack_node *below)
+{
+	struct deep_decoder *d = &j->decoder;
+	enum restored_result restored;
+	int err = stack_store_flatten(below, s, &d->flat);
+
+	if (!err)
+		err = decode_sample(as, s, d->flat.entries, d->flat.n, false, true, &d->context);
+	if (!err)
+		err = restored_add(as, s, pcce_sample_stack(s), &d->context, &restored);
+	return err ? err : add_addresses(j, as);
+}
+
 static int add_sample_addresses(void *ctx, const struct datafile_sample *of,
 				const struct stack_node *below)
 {
@@ -114,8 +168,6 @@ static int add_sample_addresses(void *ctx, const struct datafile_sample *of,
 	const struct pcce_sample *s = of->sample;
 	uint32_t space = address_spaces_at(j->recording->spaces, s->pid, s->time);
 	const struct decode_space *as;
-	enum restored_result restored;
-	size_t i;
 	int err;
 
 	if (space == UINT32_MAX)
@@ -127,16 +179,10 @@ static int add_sample_addresses(void *ctx, const struct datafile_sample *of,
 	err = s->kip ? address_list_add(&j->kernel, s->kip) : 0;
 	if (!err)
 		err = add_frame_address(j, as, s->ip);
-	if (!err)
-		err = stack_store_flatten(below, s, &j->flat);
-	if (!err)
-		err = decode_sample(as, s, j->flat.entries, j->flat.n, false, true, &j->context);
-	if (!err)
-		err = restored_add(as, s, pcce_sample_stack(s), &j->context, &restored);
-	for (i = 0; i < j->context.n && !err; i++)
-		if (j->context.frames[i].kind != DECODE_FRAME_GAP && j->context.frames[i].address)
-			err = add_frame_address(j, as, j->context.frames[i].address);
-	return err;
+	if (err)
+		return err;
+	return deep_decoder_suits(s, below) ? add_deep_sample(j, as, space, s, below)
+					    : add_shallow_sample(j, as, s, below);
 }
 
 static int put_symbol(void *ctx, const struct symbolize_frame *f)
@@ -214,7 +260,7 @@ int write_symbols(const char *path, struct datafile_writer *w, const struct reco
 		  void (*warn)(const char *text), void (*note)(const char *text), struct error *why)
 {
 	static const struct recording_visitor nothing;
-	struct job j = {.w = w, .modules = m};
+	struct job j = {.w = w, .modules = m, .decoder = {.origins = true}};
 	size_t n = record_modules_count(m), i;
 	int err;
 
@@ -233,8 +279,7 @@ int write_symbols(const char *path, struct datafile_writer *w, const struct reco
 	free(j.addresses);
 	address_list_free(&j.kernel);
 	seen_table_free(&j.seen);
-	decode_context_free(&j.context);
-	free(j.flat.entries);
+	deep_decoder_free(&j.decoder);
 	stack_store_free(j.stacks);
 	recording_close(j.recording);
 	return err;

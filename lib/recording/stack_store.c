@@ -213,7 +213,7 @@ int stack_store_take(struct stack_store *all, const struct pcce_sample *s,
 	struct thread *t;
 
 	*below = NULL;
-	if (!s->n_below)
+	if (!s->n_below || s->n_below > PCCE_AREA_SEGMENTS)
 		return 0;
 	if (s->flags & PCCE_SAMPLE_BY_CONTENT) {
 		for (; segment < end; segment++)
@@ -246,7 +246,15 @@ int stack_store_take(struct stack_store *all, const struct pcce_sample *s,
 int stack_store_flatten(const struct stack_node *below, const struct pcce_sample *s,
 			struct stack_store_flat *out)
 {
-	uint64_t n = below ? (below->content.depth + 1) * PCCE_SEGMENT_ENTRIES : 0,
+	return stack_store_flatten_newest(below, UINT64_MAX, s, out, &below);
+}
+
+int stack_store_flatten_newest(const struct stack_node *below, uint64_t segments,
+			       const struct pcce_sample *s, struct stack_store_flat *out,
+			       const struct stack_node **rest)
+{
+	uint64_t known = below ? below->content.depth + 1 : 0,
+		 n = (known < segments ? known : segments) * PCCE_SEGMENT_ENTRIES,
 		 total = n + s->n_entries;
 	struct pcce_entry *grown;
 
@@ -264,10 +272,11 @@ int stack_store_flatten(const struct stack_node *below, const struct pcce_sample
 	if (s->n_entries)
 		memcpy(out->entries + n, pcce_sample_entries(s),
 		       s->n_entries * sizeof(*out->entries));
-	for (; below; below = below->content.below) {
+	for (; n; below = below->content.below) {
 		n -= PCCE_SEGMENT_ENTRIES;
 		memcpy(out->entries + n, below->content.entry, sizeof(below->content.entry));
 	}
+	*rest = below;
 	out->n = (uint32_t)total;
 	return 0;
 }

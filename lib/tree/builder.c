@@ -315,10 +315,12 @@ uint32_t tree_builder_kernel(struct tree_builder *b, uint32_t parent, uint64_t k
 }
 
 int tree_builder_add(struct tree_builder *b, const struct decode_space *as,
-		     const struct decode_context *ctx, size_t without, struct tree_spot *spot)
+		     const struct decode_context *ctx, const struct tree_spot *below,
+		     size_t without, struct tree_spot *spot)
 {
-	struct tree_place outer = {.module = UINT32_MAX}, innermost = outer;
-	uint32_t node = 0;
+	struct tree_place nowhere = {.module = UINT32_MAX}, outer = below ? below->call : nowhere,
+			  innermost = below ? below->innermost : nowhere;
+	uint32_t node = below ? below->node : 0;
 
 	if (ctx->status == DECODE_OUTSIDE)
 		node = add_special_node(b, 0, DECODE_FRAME_GAP, 0, FRAME_NAMES_NO_PAGE);
@@ -348,7 +350,7 @@ int tree_builder_add(struct tree_builder *b, const struct decode_space *as,
 		/* The place of a tail call's jump is unknown. */
 		outer = p;
 		if (!f->restored && (f->kind != DECODE_FRAME_CALL || f->site == PCCE_NONE))
-			outer = (struct tree_place){.module = UINT32_MAX};
+			outer = nowhere;
 	}
 	*spot = (struct tree_spot){node, outer, innermost};
 	return node == UINT32_MAX ? -ENOMEM : 0;

@@ -28,9 +28,11 @@ struct tree_builder *tree_builder_new(struct cct *tree, struct symbol_table *nam
 void tree_builder_free(struct tree_builder *b);
 
 /* Adds all frames of a context except the innermost `without` frames, which no repetition may
- * include. 0 or -ENOMEM. */
+ * include. below: where they are added, if ctx is an inner part of the context; else NULL. 0 or
+ * -ENOMEM. */
 int tree_builder_add(struct tree_builder *b, const struct decode_space *as,
-		     const struct decode_context *ctx, size_t without, struct tree_spot *spot);
+		     const struct decode_context *ctx, const struct tree_spot *below,
+		     size_t without, struct tree_spot *spot);
 /* Adds one frame at a place, in two steps. The first step returns a link number and prefetches the
  * memory for the second. 0 or -ENOMEM. */
 int tree_builder_begin(struct tree_builder *b, const struct tree_spot *spot,

@@ -83,7 +83,7 @@ static int number_chain(struct thread_origins *o, const struct decode_space *as,
 	}
 	if (o->builder) {
 		if (array_grow(&o->nodes, o->n, sizeof(*o->nodes)) ||
-		    tree_builder_add(o->builder, as, ctx, 0, &spot))
+		    tree_builder_add(o->builder, as, ctx, NULL, 0, &spot))
 			return -ENOMEM;
 		o->nodes[o->n] = spot.node;
 	}

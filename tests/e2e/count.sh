@@ -156,6 +156,16 @@ record_counts deep.data "" ./deep
 is "pcce-compare tells depths of recursion apart" \
 	"$(pcce-compare deep.data deep.data | sed -n 's/^exact_hot: //p')" 101
 
+# A stack of 100,000 calls: each has a context of its own, which contains all others.
+check "deep stacks: builds" build irregular "$here/irregular.c" -O2
+record_counts irregular.data "" ./irregular 60000
+n=$(cat irregular.data.out)
+check "deep stacks: there are 100,000 calls" [ "$n" -ge 95000 ]
+is "deep stacks: each call is a context" \
+	"$(for i in taken exact unique_contexts max_depth; do stat_of irregular.data $i; done | uniq -c | xargs)" "4 $n"
+is "deep stacks: all calls are in the tree" \
+	"$(pcce-report -q -i irregular.data --format=flat | awk '$1 ~ /%/ { n += $3 } END { print n }')" "$n"
+
 pcce-record --count --engine=empty -o empty.data -- ./many >empty.out 2>empty.err
 is "the empty engine: output" "$(cat empty.out)" "$(cat many.out)"
 is "the empty engine counts nothing" "$(stat_of empty.data taken)" 0

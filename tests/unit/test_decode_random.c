@@ -8,6 +8,7 @@
 #include <string.h>
 #include "tests/unit/decode_fixture.h"
 #include "tests/unit/tap.h"
+#include "recording/deep_decoder.h"
 
 /* ---- random runs ----------------------------------------------------------------- */
 
@@ -211,6 +212,84 @@ static uint32_t random_site(void)
 	return n ? candidates[random_below(n)] : PCCE_NONE;
 }
 
+static long parts; /* that were decoded */
+
+static bool same_meaning(const struct decode_context *a, const struct decode_context *b)
+{
+	if (a->n != b->n || a->status != b->status || a->reason != b->reason ||
+	    a->depth != b->depth)
+		return false;
+	for (size_t i = 0; i < a->n; i++) {
+		struct decode_frame x = a->frames[i], y = b->frames[i];
+
+		if (!i)
+			x.address = y.address = 0;
+		if (x.kind != y.kind || x.module != y.module || x.func != y.func ||
+		    x.site != y.site || x.address != y.address || x.repeat != y.repeat ||
+		    x.span != y.span)
+			return false;
+	}
+	return true;
+}
+
+/* Decodes the sample's stack in parts, and appends their frames. 0 or -ENOMEM. */
+static int decode_in_parts(struct deep_decoder *d, struct stack_store *stacks,
+			   struct decode_context *all)
+{
+	struct {
+		struct pcce_sample s;
+		struct pcce_entry own[PCCE_SEGMENT_ENTRIES];
+	} split = {.s = sample};
+	uint32_t n = sample.n_entries, segments = n ? (n - 1) / PCCE_SEGMENT_ENTRIES : 0;
+	const struct stack_node *below = NULL;
+	struct deep_rest rest = {0};
+	size_t n_frames = 0;
+	uint64_t depth = 0;
+	int r = 0;
+
+	for (uint32_t i = 0; i < segments; i++)
+		below = stack_store_intern(stacks, below, entries + i * PCCE_SEGMENT_ENTRIES);
+	split.s.n_entries = n - segments * PCCE_SEGMENT_ENTRIES;
+	split.s.n_below += segments;
+	memcpy(split.own, entries + segments * PCCE_SEGMENT_ENTRIES,
+	       split.s.n_entries * sizeof(*entries));
+	for (bool first = true; !r && (first || rest.node); first = false) {
+		r = first ? deep_decoder_first(d, &fx.as, &split.s, below, &rest)
+			  : deep_decoder_next(d, &fx.as, &rest);
+		all->frames =
+			realloc(all->frames, (n_frames + d->context.n) * sizeof(*all->frames));
+		memcpy(all->frames + n_frames, d->context.frames,
+		       d->context.n * sizeof(*all->frames));
+		n_frames += d->context.n;
+		depth += d->context.depth;
+		parts++;
+	}
+	all->n = n_frames;
+	all->depth = depth;
+	all->status = d->context.status;
+	all->reason = d->context.reason;
+	return r;
+}
+
+/* Do all parts of the sample mean what it means as a whole? */
+static bool parts_agree(const struct decode_context *whole)
+{
+	struct stack_store *stacks = stack_store_new();
+	struct decode_context all = {0};
+	struct deep_decoder d = {0};
+	bool good = sample.n_entries <= PCCE_SEGMENT_ENTRIES ||
+		    (!decode_in_parts(&d, stacks, &all) && same_meaning(&all, whole));
+
+	if (!good) {
+		printf("# whole %s\n", render(whole));
+		printf("# parts %s\n", render(&all));
+	}
+	deep_decoder_free(&d);
+	decode_context_free(&all);
+	stack_store_free(stacks);
+	return good;
+}
+
 static bool run_agrees(void)
 {
 	static char want[1 << 16];
@@ -241,6 +320,7 @@ static bool run_agrees(void)
 		       frames, want);
 		good = false;
 	}
+	good = good && parts_agree(&ctx);
 	decode_context_free(&ctx);
 	return good;
 }
@@ -272,6 +352,7 @@ static void test_runs(void)
 	}
 	tap_ok(good && checked > 20000 && longest > 200, "random runs decode to the truth",
 	       "%d checked, %u deep", checked, longest);
+	tap_ok(parts > 20000, "... also in parts", "%ld parts", parts);
 }
 
 /* ---- size and harm --------------------------------------------------------------- */
@@ -330,7 +411,7 @@ static uint64_t random_id(void)
 
 static void random_state(uint64_t ip)
 {
-	uint32_t n = random_below(12);
+	uint32_t n = random_below(random_below(4) ? 12 : 60);
 
 	begin(ip, random_id());
 	sample.r11 = random_address();
@@ -360,7 +441,7 @@ static void test_random_samples(void)
 				      &ctx) &&
 		       ctx.n > 0 && ctx.n < 100000 &&
 		       (ctx.status == DECODE_UNDECODABLE) == (ctx.reason != DECODE_REASON_NONE) &&
-		       ctx.depth >= ctx.n;
+		       ctx.depth >= ctx.n && parts_agree(&ctx);
 		counts[ctx.status]++;
 	}
 	decode_context_free(&ctx);
@@ -368,24 +449,6 @@ static void test_random_samples(void)
 	       "random samples do no harm",
 	       "of %ld: %ld exact, %ld truncated, %ld outside, %ld undecodable", rounds, counts[0],
 	       counts[1], counts[2], counts[3]);
-}
-
-static bool same_meaning(const struct decode_context *a, const struct decode_context *b)
-{
-	if (a->n != b->n || a->status != b->status || a->reason != b->reason ||
-	    a->depth != b->depth)
-		return false;
-	for (size_t i = 0; i < a->n; i++) {
-		struct decode_frame x = a->frames[i], y = b->frames[i];
-
-		if (!i)
-			x.address = y.address = 0;
-		if (x.kind != y.kind || x.module != y.module || x.func != y.func ||
-		    x.site != y.site || x.address != y.address || x.repeat != y.repeat ||
-		    x.span != y.span)
-			return false;
-	}
-	return true;
 }
 
 /* Returns a plain address in this function of the executable; 0: none was found. */
