@@ -246,5 +246,7 @@ enum restore_step cfi_unwind(const struct cfi_row *row, uint64_t vaddr,
 	}
 	set_base(row, cfa, f);
 	set_rule(row, vaddr, state->pc - !state->inner, f);
-	return f->ret ? RESTORE_STEP_FRAME : RESTORE_STEP_END;
+	/* Where a stack ends, the unwind information says so. A 0 is no return address: the frame
+	 * is a wrong one, as in the last instructions of a throw. */
+	return f->ret ? RESTORE_STEP_FRAME : RESTORE_STEP_FAILED;
 }

@@ -134,6 +134,29 @@ static void on_signal(int sig)
 	found = compare_stacks();
 }
 
+/* A frame whose return address is 0 is wrong: the stack does not end there. */
+static void test_ends(void)
+{
+	static const uint64_t stack[] = {0, 0x1234};
+	struct cfi_row row = {.cfa = {.how = CFI_IS, .reg = CFI_SP, .offset = 8}};
+	struct restore_state state = {.sp = (uintptr_t)stack};
+	enum restore_step zero, call, end;
+	struct restore_frame f;
+
+	for (int i = 0; i < CFI_REGISTERS; i++)
+		row.rule[i].how = CFI_SAME;
+	row.rule[CFI_SP].how = CFI_IS;
+	row.rule[CFI_PC] = (struct cfi_rule){.how = CFI_AT, .offset = -8};
+	zero = cfi_unwind(&row, 0, &own, NULL, &state, &f);
+	state.sp += 8;
+	call = cfi_unwind(&row, 0, &own, NULL, &state, &f);
+	row.rule[CFI_PC].how = CFI_UNDEFINED;
+	end = cfi_unwind(&row, 0, &own, NULL, &state, &f);
+	tap_ok(zero == RESTORE_STEP_FAILED && call == RESTORE_STEP_FRAME && end == RESTORE_STEP_END,
+	       "only unwind information ends a stack, no return address of 0", "%d, %d, %d", zero,
+	       call, end);
+}
+
 int main(void)
 {
 	int numbers[] = {3, 2, 1}, sum = 0;
@@ -160,5 +183,6 @@ int main(void)
 	sum += recurse(190);
 	tap_ok(found > 190, "another stack", "%d", found);
 	restore_map_free(&map);
+	test_ends();
 	return tap_done() || !sum;
 }
