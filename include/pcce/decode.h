@@ -94,7 +94,9 @@ enum pcce_decode_reason {
 	PCCE_DECODE_REASON_WRONG_CALLEE = 6, /* a call leads to another function */
 	PCCE_DECODE_REASON_STALE_EXT = 7,    /* ext does not fit ip */
 	PCCE_DECODE_REASON_RESTORING = 8,    /* the runtime was restoring the state */
-	PCCE_DECODE_REASON_MIXED = 9	     /* samples were counted together that may differ */
+	PCCE_DECODE_REASON_MIXED = 9,	     /* samples were counted together that may differ */
+	/* truncated: calls of a module that is instrumented and not encoded may be missing */
+	PCCE_DECODE_REASON_NOT_ENCODED = 10
 };
 
 /* One frame. May grow at its end. */

@@ -33,6 +33,9 @@
  * its names are not exported or have a version. The libraries use another page, or their jumps,
  * threads and signal handlers pass the runtime by. So no context of its processes is known. */
 #define PCCE_TABLE_HIDDEN 2u
+/* Only in recordings: the module is instrumented, and has no table. This table, which is empty,
+ * takes its place. Calls in the module are not on the encoding stack. */
+#define PCCE_TABLE_MISSING 4u
 
 /* The version that the linker wrapper gives to the runtime's exported names if a version script has
  * named versions. pcce-encode takes it away again. */

@@ -23,6 +23,7 @@ const char *decode_reason_name(enum decode_reason reason)
 		[DECODE_REASON_STALE_EXT] = "stale_ext",
 		[DECODE_REASON_RESTORING] = "restoring",
 		[DECODE_REASON_MIXED] = "mixed",
+		[DECODE_REASON_NOT_ENCODED] = "not_encoded",
 	};
 
 	return (unsigned int)reason < DECODE_REASON_COUNT ? names[reason] : "unknown";

@@ -40,11 +40,14 @@ struct decode_space {
 	const struct decode_module *(*find)(const struct decode_space *as, uint64_t address);
 	const struct decode_module *(*main_module)(const struct decode_space *as);
 	const struct decode_module *(*mapping)(const struct decode_space *as, size_t number);
+	bool missing; /* a module has PCCE_TABLE_MISSING */
 };
 
 enum decode_status {
 	DECODE_EXACT,
-	DECODE_TRUNCATED,   /* exact except for unknown entries: see DECODE_FRAME_GAP */
+	/* exact except for unknown entries, or with DECODE_REASON_NOT_ENCODED calls: see
+	 * DECODE_FRAME_GAP */
+	DECODE_TRUNCATED,
 	DECODE_OUTSIDE,	    /* the thread has no page */
 	DECODE_UNDECODABLE, /* see reason; a GAP follows the frames that were found before */
 	DECODE_UNKEPT,	    /* samples whose contexts are not in the recording: no frames */
@@ -65,6 +68,8 @@ enum decode_reason {
 	DECODE_REASON_RESTORING,
 	/* an aggregated sample whose samples may have different contexts */
 	DECODE_REASON_MIXED,
+	/* truncated: calls of a module that is instrumented and not encoded may be missing */
+	DECODE_REASON_NOT_ENCODED,
 	DECODE_REASON_COUNT
 };
 

@@ -198,6 +198,7 @@ static void explain_named_call(struct walk *w, const struct decode_module *calle
 	    explain_leaver(w, caller, name) || (caller->table != t && is_named_tail(w, name)))
 		return;
 	walk_emit(w, DECODE_FRAME_FOREIGN, NULL, PCCE_NONE, PCCE_NONE, 0);
+	walk_mark_missing(w);
 }
 
 /* Adds the frames between the call of a push site and the segment that it reached. */
@@ -461,6 +462,10 @@ static int finish_context(struct walk *w)
 	if (ctx->reason) {
 		walk_emit(w, DECODE_FRAME_GAP, NULL, PCCE_NONE, PCCE_NONE, 0);
 		ctx->status = DECODE_UNDECODABLE;
+	}
+	if (!ctx->reason && w->not_encoded) {
+		ctx->status = DECODE_TRUNCATED;
+		ctx->reason = DECODE_REASON_NOT_ENCODED;
 	}
 	ctx->depth += ctx->n;
 	return w->no_memory ? -ENOMEM : 0;

@@ -174,6 +174,9 @@ static enum decode_reason locate_in_foreign(struct walk *w, const struct decode_
 					    uint64_t ip)
 {
 	walk_emit(w, DECODE_FRAME_FOREIGN, m, PCCE_NONE, PCCE_NONE, ip);
+	/* A leaf callee calls nobody. */
+	if (!w->ext)
+		walk_mark_missing(w);
 	return decode_locate_caller_of_foreign(w);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Looks up addresses in a sorted array of mappings, by binary search. */
 #include "decode/maps.h"
+#include "elf/encoding_table.h"
 
 size_t decode_maps_behind(const struct decode_maps *m, uint64_t address)
 {
@@ -44,7 +45,10 @@ void decode_maps_set(struct decode_maps *m, struct decode_module *list, size_t n
 		.list = list,
 		.n = n,
 	};
-	for (size_t i = 0; i < n && !m->main; i++)
-		if (list[i].main_executable)
+	for (size_t i = 0; i < n; i++) {
+		if (list[i].main_executable && !m->main)
 			m->main = &list[i];
+		if (list[i].table && list[i].table->head->flags & PCCE_TABLE_MISSING)
+			m->as.missing = true;
+	}
 }

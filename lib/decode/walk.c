@@ -18,6 +18,14 @@ void walk_emit(struct walk *w, enum decode_frame_kind kind, const struct decode_
 	w->no_memory |= !decode_frames_add(w->ctx, &f);
 }
 
+void walk_mark_missing(struct walk *w)
+{
+	if (!w->as->missing)
+		return;
+	walk_emit(w, DECODE_FRAME_GAP, NULL, PCCE_NONE, PCCE_NONE, 0);
+	w->not_encoded = true;
+}
+
 void walk_emit_call(struct walk *w, const struct decode_module *m, uint32_t site)
 {
 	const struct pcce_table_site *s = &m->table->sites[site];

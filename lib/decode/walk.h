@@ -40,6 +40,7 @@ struct walk {
 	uint32_t landing_pad; /* its restore site there; PCCE_NONE: not known */
 	bool open;	      /* the next call frame is open: see context.h */
 	bool truncated;
+	bool not_encoded; /* code that is not encoded may be missing */
 	bool no_memory;
 	bool in_parts; /* may stop between two segments, with more of them below: */
 	bool more, stopped;
@@ -48,6 +49,8 @@ struct walk {
 
 void walk_emit(struct walk *w, enum decode_frame_kind kind, const struct decode_module *m,
 	       uint32_t func, uint32_t site, uint64_t address);
+/* Marks that calls of a module without a table may be missing here, if there is such a module. */
+void walk_mark_missing(struct walk *w);
 void walk_emit_call(struct walk *w, const struct decode_module *m, uint32_t site);
 
 enum walk_top { WALK_TOP_ENTRY, WALK_TOP_SIGNAL, WALK_TOP_GAP, WALK_TOP_EMPTY };

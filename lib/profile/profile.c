@@ -29,6 +29,7 @@ void profile_count(struct profile_stats *s, const struct profile_instruction *at
 		break;
 	case DECODE_TRUNCATED:
 		s->truncated += samples;
+		s->reasons[at->reason] += samples;
 		break;
 	case DECODE_OUTSIDE:
 		s->outside += samples;

@@ -180,7 +180,7 @@ int live_spaces_map(struct live_spaces *s, const struct pcce_rec_map *rec)
 	if (!r && rec->module != PCCE_MODULE_NONE) {
 		const struct record_module *module = record_modules_get(s->modules, rec->module);
 
-		if (module->instrumented) {
+		if (module->instrumented || module->missing) {
 			m.table = &module->table;
 			/* Only a main executable defines pcce_page itself. */
 			m.main_executable = m.table->head->flags & PCCE_TABLE_EXEC;

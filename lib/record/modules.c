@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "base/uthash.h"
 #include "base/mapped_file.h"
@@ -49,7 +50,7 @@ static void free_entry(struct entry *e)
 {
 	if (e->module.fd >= 0)
 		close(e->module.fd);
-	if (e->module.instrumented)
+	if (e->module.instrumented || e->module.missing)
 		encoding_table_close(&e->module.table);
 	elf_module_close(&e->elf);
 	free(e->table);
@@ -100,6 +101,32 @@ static void open_table(struct record_modules *m, struct entry *e, const struct t
 	e->table = NULL;
 }
 
+/* Makes the table that says that there is none. */
+static void add_missing_table(struct entry *e)
+{
+	struct pcce_table head = {
+		.magic = PCCE_TABLE_MAGIC,
+		.version = PCCE_TABLE_VERSION,
+		.header_size = sizeof(head),
+		.size = sizeof(head) + 8,
+		.flags = PCCE_TABLE_MISSING,
+	};
+	struct pcce_table_array *const arrays[] = {&head.funcs,	  &head.parts,	 &head.sites,
+						   &head.edges,	  &head.tails,	 &head.helpers,
+						   &head.strings, &head.landings};
+
+	for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
+		arrays[i]->offset = sizeof(head);
+	head.strings.count = 1;
+	e->table_size = head.size;
+	e->table = calloc(1, head.size);
+	if (!e->table)
+		return;
+	memcpy(e->table, &head, sizeof(head));
+	((struct pcce_table *)e->table)->crc = (uint32_t)crc32_z(0, e->table, head.size);
+	e->module.missing = !encoding_table_open(e->table, e->table_size, &e->module.table, NULL);
+}
+
 /* Opens the table, or warns that it is missing. */
 static void find_table(struct record_modules *m, struct entry *e)
 {
@@ -114,6 +141,7 @@ static void find_table(struct record_modules *m, struct entry *e)
 		snprintf(text, sizeof(text), "%s %s: contexts lack its functions%s", e->path,
 			 table_state_text(file.state), table_state_remedy(file.state));
 		m->warn(text);
+		add_missing_table(e);
 	}
 	table_file_close(&file);
 }
@@ -129,7 +157,7 @@ static int write_module(struct record_modules *m, const struct entry *e)
 	memcpy(rec.build_id, e->module.build_id, sizeof(rec.build_id));
 	err = datafile_put_strings(m->writer, PCCE_REC_MODULE, &rec, sizeof(rec),
 				   (const char *const[]){e->path}, 1);
-	if (!err && e->module.instrumented)
+	if (!err && e->table)
 		err = datafile_put(m->writer, PCCE_REC_TABLE, &table, sizeof(table), &part, 1);
 	return err;
 }

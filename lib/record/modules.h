@@ -25,7 +25,8 @@ struct record_module {
 	bool elf, program, vdso;
 	enum table_state state;
 	bool instrumented;	     /* has a valid table */
-	struct encoding_table table; /* if instrumented */
+	bool missing;		     /* its table is empty: PCCE_TABLE_MISSING */
+	struct encoding_table table; /* if instrumented or missing */
 	uint8_t build_id[32];
 	uint32_t build_id_size;
 };

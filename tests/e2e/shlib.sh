@@ -152,4 +152,43 @@ for over in "" over plain; do
 		not_ok "gates, ${over:-nothing}: recorded" gates.data.err
 	fi
 done
+
+# A library that is instrumented and not encoded: nobody knows which of its functions are under way.
+cat >bare.c <<'END'
+#include "burn.h"
+
+void bare_work(void) { burn(100000000); __asm__(""); }
+void bare_call(void (*f)(void)) { f(); __asm__(""); }
+END
+cat >bare_main.c <<'END'
+#include "burn.h"
+void bare_work(void);
+void bare_call(void (*f)(void));
+__attribute__((noipa)) static void own(void) { burn(100000000); __asm__(""); }
+__attribute__((noipa)) static void one(void) { bare_work(); __asm__(""); }
+__attribute__((noipa)) static void two(void) { bare_call(own); __asm__(""); }
+__attribute__((noipa)) static void three(void) { own(); __asm__(""); }
+int main(void)
+{
+	one();
+	two();
+	three();
+	return 0;
+}
+END
+# shellcheck disable=SC2086 # lists of flags
+check "not encoded: builds" $CC -I"$top/tests/workloads" $cflags -fPIC -shared bare.c -o libbare.so
+# shellcheck disable=SC2086
+check "not encoded: the program builds" $CC -I"$top/tests/workloads" $cflags bare_main.c $ldflags \
+	-L. -lbare -Wl,-rpath,"$PWD" -o bare
+record_options=--verify record self bare.data ./bare
+check "not encoded: pcce-record warns" grep -q 'libbare.so is instrumented, but not encoded' bare.data.err
+check "not encoded: some samples are exact" [ "$(stat_of bare.data exact)" -gt 0 ]
+is "not encoded: the others are marked" "$(stat_of bare.data truncated_not_encoded)" \
+	"$(($(stat_of bare.data samples) - $(stat_of bare.data exact)))"
+is "not encoded: no mismatch" "$(stat_of bare.data mismatches)" 0
+pcce-report -i bare.data --format=folded >folded
+check "not encoded: in the library" grep -q 'main;one;\[truncated\];burn' folded
+check "not encoded: below the library" grep -q 'main;two;\[truncated\];.*;own' folded
+check "not encoded: elsewhere" grep -q 'main;three;own' folded
 done_testing
