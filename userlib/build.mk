@@ -106,8 +106,9 @@ USERLIB_JUMP := $(call userlib_objects,jump_stubs-exec interpose_jump context_st
 	contexts landing_stubs-exec landing landing_pending site interpose_timer own_next)
 USERLIB_CONTEXT := $(call userlib_objects,context_stubs-exec contexts-static site)
 USERLIB_LANDING := $(call userlib_objects,landing_stubs-exec landing-static landing_pending site)
-USERLIB_LINK := $(call userlib_objects,$(USERLIB_S) jump_stubs interpose_jump context_stubs \
-	contexts landing_stubs landing landing_pending site interpose_timer $(USERLIB_C) text_end)
+USERLIB_LINK := $(call userlib_objects,$(USERLIB_S) adopt_page jump_stubs interpose_jump \
+	context_stubs contexts landing_stubs landing landing_pending site interpose_timer \
+	$(USERLIB_C) text_end)
 
 # Names that stay global: the other archives, slots and the linker wrapper use them.
 USERLIB_KEEP := $(addprefix --keep-global-symbol=,__pcce_push __pcce_restore __pcce_segment_room \
