@@ -127,6 +127,50 @@ is "the first burst begins with the first call" "$(pcce-report -q -i first.data 
 	"main 1
 main;leaf 1"
 
+# ---- a burst that begins in a deep stack -----------------------------------------------------
+
+# No counter of an earlier burst has brought the more than 512 segments below.
+cat >deep.c <<'END'
+static volatile unsigned int calls;
+__attribute__((noinline)) static void leaf(void)
+{
+	calls++;
+}
+static unsigned int odd(unsigned int n);
+__attribute__((noinline)) static unsigned int even(unsigned int n)
+{
+	unsigned int r;
+
+	if (!n) {
+		while (calls < 20000000)
+			leaf();
+		return 1;
+	}
+	r = n * 2654435761u >> 31 ? odd(n - 1) : even(n - 1);
+	return r + 1;
+}
+static unsigned int odd(unsigned int n)
+{
+	unsigned int r = n ? (n * 2246822519u >> 31 ? odd(n - 1) : even(n - 1)) : even(0);
+
+	return r + 2;
+}
+int main(void)
+{
+	return !even(30000);
+}
+END
+if build deep deep.c -O1 -fno-optimize-sibling-calls; then
+	record_counts deep.data --burst=0.2ms/2ms ./deep
+	is "a deep stack: status" "$(cat deep.data.status)" 0
+	is "a deep stack: nothing is lost" "$(stat_of deep.data lost)" 0
+	is "a deep stack: all are exact" "$(stat_of deep.data exact)" "$(stat_of deep.data taken)"
+	check "a deep stack: depth $(stat_of deep.data max_depth) is seen" \
+		[ "$(stat_of deep.data max_depth)" -ge 30000 ]
+else
+	not_ok "a deep stack: builds" build.log
+fi
+
 # ---- options -------------------------------------------------------------------------------
 
 record_counts burst.data --burst ./tree 150000 6
