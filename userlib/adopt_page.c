@@ -33,8 +33,6 @@
 #include "page.h"
 #include "syscall.h"
 
-#define NAMESPACES 16 /* of glibc */
-
 struct change {
 	uint64_t own, wanted; /* offsets; wanted is 0: no library is to find this library's page */
 };
@@ -133,21 +131,18 @@ static uint64_t page_of_program(const struct program *p)
 	       (-(p->tls->p_vaddr + p->tls->p_memsz) & (p->tls->p_align - 1));
 }
 
-/* The offset of the page of a libpcce.so.0 that was loaded before, in any namespace, or 0. */
-static uint64_t page_of_library(uint64_t own)
+/* The offset of the page of the program's libpcce.so.0, or 0. Other namespaces cannot be asked: for
+ * an empty one, dlmopen() fails and keeps its lock (glibc 2.36). */
+static uint64_t page_of_library(void)
 {
-	for (Lmid_t n = 0; n < NAMESPACES; n++) {
-		void *object = dlmopen(n, "libpcce.so.0", RTLD_LAZY | RTLD_NOLOAD);
-		void *page = object ? dlsym(object, "pcce_page") : NULL;
+	void *object = dlmopen(LM_ID_BASE, "libpcce.so.0", RTLD_LAZY | RTLD_NOLOAD);
+	void *page = object ? dlsym(object, "pcce_page") : NULL;
 
-		if (object)
-			dlclose(object);
-		else
-			dlerror(); /* the program must not see the message */
-		if (page && offset_of(page) != own)
-			return offset_of(page);
-	}
-	return 0;
+	if (object)
+		dlclose(object);
+	else
+		dlerror(); /* the program must not see the message */
+	return page ? offset_of(page) : 0;
 }
 
 /* Changes a word, which may be read-only. */
@@ -255,7 +250,7 @@ __attribute__((constructor(101))) static void adopt_page(void)
 		c.wanted = page_of_program(&program);
 		/* It is too early to ask the dynamic linker while the program starts. */
 		if (!c.wanted && !program.is_starting)
-			c.wanted = page_of_library(c.own);
+			c.wanted = page_of_library();
 		if (c.wanted && c.wanted != c.own)
 			dl_iterate_phdr(change_module, &c);
 	}
