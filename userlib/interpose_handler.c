@@ -27,8 +27,10 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 #include "confined.h"
 #include "internal.h"
+#include "linker_object.h"
 #include "next.h"
 #include "own.h"
 #include "signal_entry.h"
@@ -71,12 +73,36 @@ static sigaction_fn *next_sigaction(void)
 	return (sigaction_fn *)next_function(&found, known, "sigaction", (void *)__sigaction);
 }
 
+/*
+ * The handler that an action names. If another runtime, that of another namespace, has installed
+ * its entry (signal_entry.S), the handler is that of the program behind it. An entry returns to the
+ * kernel, so no other may call it.
+ */
+static sighandler_t behind_entry(int sig, sighandler_t handler)
+{
+	const uint8_t *code = (const uint8_t *)(uintptr_t)handler;
+	struct found_object o;
+	uint32_t mark;
+	int32_t handlers;
+
+	if (!is_handler(handler) || code == (const uint8_t *)(uintptr_t)__pcce_signal_entry ||
+	    !linker_object_at((uint64_t)code, &o) || o.end - (const char *)code < 14 ||
+	    code[0] != 0x0f || code[1] != 0x1f || code[2] != 0x80)
+		return handler;
+	memcpy(&mark, code + 3, sizeof(mark));
+	memcpy(&handlers, code + 10, sizeof(handlers));
+	if (mark != SIGNAL_ENTRY_MARK)
+		return handler;
+	return ((sighandler_t const volatile *)(uintptr_t)(code + handlers))[sig];
+}
+
 /* Early, since a program may call sigaction() in a handler, where dlsym() is not allowed. */
 __attribute__((constructor(101))) static void find_sigaction_early(void)
 {
 	int saved_errno = errno;
 
 	next_sigaction();
+	linker_object_begin();
 	errno = saved_errno;
 }
 
@@ -170,7 +196,7 @@ int pcce_own_sigaction(int sig, const struct sigaction *act, struct sigaction *o
 		ours = *act;
 		ours.sa_sigaction = __pcce_signal_entry;
 		if (act->sa_sigaction != __pcce_signal_entry)
-			__pcce_signal_handlers[sig] = act->sa_handler;
+			__pcce_signal_handlers[sig] = behind_entry(sig, act->sa_handler);
 		act = &ours;
 	}
 	ret = __sigaction(sig, act, &before);
@@ -180,8 +206,9 @@ int pcce_own_sigaction(int sig, const struct sigaction *act, struct sigaction *o
 	}
 	if (old) {
 		*old = before;
-		if (before.sa_sigaction == __pcce_signal_entry)
-			old->sa_handler = handler_before;
+		old->sa_handler = before.sa_sigaction == __pcce_signal_entry
+					  ? handler_before
+					  : behind_entry(sig, before.sa_handler);
 	}
 	return 0;
 }

@@ -21,6 +21,9 @@
  *
  * void __pcce_signal_entry(int sig, siginfo_t *info, void *ucontext);
  *
+ * The first two instructions do nothing. They tell the runtime of another namespace that this is an
+ * entry, and where the program's handlers are (interpose_handler.c).
+ *
  * x86-64 passes all three whether or not SA_SIGINFO is set (arch/x86/kernel/signal).
  */
 #include "asm.h"
@@ -38,6 +41,9 @@
 __pcce_signal_entry:
 	.cfi_startproc
 .Lenter:
+	nopl	SIGNAL_ENTRY_MARK(%rax)
+	.byte	0x0f, 0x1f, 0x80	/* nopl with a displacement: where the handlers are */
+	.long	__pcce_signal_handlers - .Lenter
 	push	%rbx
 	.cfi_adjust_cfa_offset 8
 	.cfi_rel_offset %rbx, 0

@@ -5,4 +5,7 @@
 
 #define SIGNAL_HANDLERS 65 /* NSIG */
 
+/* In the first instruction of the entry. */
+#define SIGNAL_ENTRY_MARK 0x67697370
+
 #endif

@@ -81,6 +81,54 @@ else
 	not_ok "auditing" out
 fi
 
+# A handler of the library calls the program's, and gives it back.
+cat >handler.c <<'END_C'
+#include <signal.h>
+#include <stddef.h>
+static struct sigaction before;
+static void handler(int sig)
+{
+	before.sa_handler(sig);
+}
+void lib_entry(void (*back)(int))
+{
+	struct sigaction action = {.sa_handler = handler};
+
+	sigaction(SIGUSR1, &action, &before);
+	raise(SIGUSR1);
+	sigaction(SIGUSR1, &before, NULL);
+	back(0);
+}
+END_C
+cat >handlers.c <<'END_C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+static volatile int handled;
+static void handler(int sig)
+{
+	handled += sig == SIGUSR1;
+}
+static void back(int n)
+{
+	raise(SIGUSR1 + n);
+}
+int main(void)
+{
+	void *library;
+
+	signal(SIGUSR1, handler);
+	library = dlmopen(LM_ID_NEWLM, "./handler.so", RTLD_NOW);
+	((void (*)(void (*)(int)))dlsym(library, "lib_entry"))(back);
+	printf("%d\n", handled);
+	return 0;
+}
+END_C
+$CC $cflags -fPIC -shared handler.c $ldflags -o handler.so &&
+	$CC $cflags handlers.c $ldflags -ldl -o handlers || exit 1
+is "a handler goes to another namespace and comes back" "$(./handlers 2>&1)" 2
+
 # What is not counted is marked.
 if pcce-record --count -q -o data -- ./program b./lib.so >out 2>&1; then
 	is "--count, RTLD_DEEPBIND: all counted" "$(stat_of data lost)$(stat_of data undecodable)" 00
