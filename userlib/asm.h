@@ -9,6 +9,7 @@
 
 #include "page_offset.h"
 
+#define PAGE_STATE 12
 #define PAGE_ID 16
 #define PAGE_EXT 24
 #define PAGE_OFF 32
@@ -37,6 +38,10 @@
 #define KIND_JUMP2 0xfff3000000000000
 #define KIND_FILL 0xfff4000000000000
 #define KIND_LEAF 0xfff5000000000000
+#define KIND_UNKNOWN 0xfff8000000000000
+#define COUNT_FILL 0xfff4
+#define COUNT_UNKNOWN 0xfff8
+#define STATE_SHARED 4
 
 /* enum pcce_helper_state (include/pcce/table.h) */
 #define NOTHING 0
@@ -115,12 +120,15 @@ pcce_own_\name:
 /* Sets the state of a thread that begins, with no call of the program. %page has the page's
  * offset. */
 .macro EMPTY_STACK page, scratch
+	testl $STATE_SHARED, %fs:PAGE_STATE(%\page)
+	jnz 9f
 	movq $0, %fs:PAGE_OFF(%\page) /* and place */
 	movq $0, %fs:PAGE_BASE(%\page)
 	movabsq $MARK_WORD, %\scratch
 	movq %\scratch, %fs:PAGE_BASE + 8(%\page)
 	movq $0, %fs:PAGE_ID(%\page)
 	movq $0, %fs:PAGE_EXT(%\page)
+9:
 .endm
 
 /* clang-format on */

@@ -37,24 +37,23 @@ USERLIB_OBJ := $(O)/obj/userlib
 # C files of every executable's runtime.
 USERLIB_C := segments restore_far stack_state stack_switch page thread_page registry origin \
 	interpose_thread main_exit interpose_signal interpose_handler interpose_sysv \
-	interpose_prctl interpose_fork confined self_sampler self_state self_signal \
-	self_altstack self_source \
-	self_sample self_modules self_ring local_libc linker_object context_capture context_id \
-	context_modules context_set context_test context_words dictionary crash crash_stack \
-	quiet_write
+	interpose_prctl interpose_fork interpose_clone confined redirect unknown self_sampler \
+	self_state self_signal self_altstack self_source self_sample self_modules self_ring \
+	local_libc linker_object context_capture context_id context_modules context_set \
+	context_test context_words dictionary crash crash_stack quiet_write
 # Assembly files of every executable's runtime, in front of the C files.
-USERLIB_S := pushpop leaf_entry signal_entry sampling_entry syscall_stub vfork thread_body \
-	main_stub
+USERLIB_S := pushpop leaf_entry signal_entry sampling_entry syscall_stub vfork clone \
+	thread_body main_stub
 # Code that runs inside a push, or between two steps of a change of the encoding stack.
-USERLIB_GENERAL_REGS := segments restore_far stack_state stack_switch interpose_jump contexts \
-	contexts-static site
+USERLIB_GENERAL_REGS := segments restore_far unknown stack_state stack_switch interpose_jump \
+	contexts contexts-static site
 
 # Code that runs seldom is compiled for size, since all of it is in every program.  self_modules is
 # not: GCC would call memcmp there instead of comparing in place.
 USERLIB_SIZE := page thread_page registry origin interpose_thread main_exit interpose_signal \
-	interpose_handler interpose_sysv interpose_prctl interpose_fork interpose_timer confined \
-	self_sampler self_state self_altstack self_source context_set dictionary crash crash_stack \
-	quiet_write
+	interpose_handler interpose_sysv interpose_prctl interpose_fork interpose_clone \
+	interpose_timer redirect confined self_sampler self_state self_altstack self_source \
+	context_set dictionary crash crash_stack quiet_write
 
 USERLIB_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden \
 	-fno-stack-protector -fcf-protection -fno-reorder-functions \
@@ -100,8 +99,8 @@ $(USERLIB_OBJ)/%-exec.o: $(USERLIB_DIR)/%.S $(O)/obj/.flags
 userlib_objects = $(1:%=$(USERLIB_OBJ)/%.o)
 USERLIB_EXEC := $(call userlib_objects,$(USERLIB_S:%=%-exec) $(USERLIB_C) encoding_note \
 	text_end)
-USERLIB_DSO := $(call userlib_objects,pushpop leaf_entry segments restore_far encoding_note \
-	text_end)
+USERLIB_DSO := $(call userlib_objects,pushpop leaf_entry segments restore_far unknown \
+	encoding_note text_end)
 USERLIB_JUMP := $(call userlib_objects,jump_stubs-exec interpose_jump context_stubs-exec \
 	contexts landing_stubs-exec landing landing_pending site interpose_timer own_next)
 USERLIB_CONTEXT := $(call userlib_objects,context_stubs-exec contexts-static site)
@@ -114,7 +113,8 @@ USERLIB_LINK := $(call userlib_objects,$(USERLIB_S) adopt_page jump_stubs interp
 USERLIB_KEEP := $(addprefix --keep-global-symbol=,__pcce_push __pcce_restore __pcce_segment_room \
 	__pcce_segment_return __pcce_segment_lost __pcce_stack_keep __pcce_stack_load \
 	__pcce_stack_empty __pcce_stack_free_area pcce_active __pcce_signal_entry \
-	pcce_after_raw_fork pcce_thread_begin pcce_runtime_init self_count_unseen) \
+	pcce_after_raw_fork pcce_thread_begin pcce_runtime_init self_count_unseen \
+	__pcce_unknown_left) \
 	--wildcard --keep-global-symbol='pcce_own_*'
 USERLIB_KEEP_EXPORTS := --keep-global-symbols=$(USERLIB_DIR)/libpcce.exports
 

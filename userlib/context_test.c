@@ -191,21 +191,30 @@ static void follow_interrupted(struct follow *f, const struct pcce_entry *first,
 		take_gap(f);
 }
 
+/* Has what is above these entries no known id? */
+static bool is_above_unknown(const struct pcce_entry *e, unsigned int n)
+{
+	return n && e[n - 1].site >> PCCE_SITE_BITS >= PCCE_COUNT_UNKNOWN;
+}
+
 /* Newest first. True: the thread began there. */
 static bool follow_entries(struct follow *f, const struct pcce_entry *e, unsigned int n)
 {
 	while (n--) {
 		uint64_t kind = e[n].site >> PCCE_SITE_BITS, low = e[n].site & PCCE_SITE_MASK;
 
-		if (kind <= PCCE_COUNT_MAX) {
+		if (kind <= PCCE_COUNT_MAX && !is_above_unknown(e, n)) {
 			follow_call(f, 0, low, e[n].id, kind);
-		} else if (kind == PCCE_COUNT_LEAF) {
+		} else if (kind == PCCE_COUNT_LEAF && !is_above_unknown(e, n)) {
 			follow_call(f, PCCE_SET_EXT, low, e[n].id, 0);
 		} else if (kind == PCCE_COUNT_ORIGIN2) {
 			return true;
 		} else if (kind == PCCE_COUNT_SIGNAL2 && n) {
 			n--;
-			follow_interrupted(f, &e[n], &e[n + 1]);
+			if (is_above_unknown(e, n))
+				take_gap(f);
+			else
+				follow_interrupted(f, &e[n], &e[n + 1]);
 		} else if (kind != PCCE_COUNT_FILL) {
 			take_gap(f);
 		}
@@ -370,7 +379,8 @@ __attribute__((noinline)) int pcce_state_is_in(struct pcce_contexts *set)
 	struct follow f = {.set = set, .certain = 1, .possible = 1};
 	struct segments_below s;
 
-	if (n > PCCE_SEGMENT_ENTRIES || (!page_ext() && !page_has_entries()))
+	if (n > PCCE_SEGMENT_ENTRIES || (!page_ext() && !page_has_entries()) ||
+	    is_above_unknown(entries, n))
 		return -1;
 	namer_begin(&f.n);
 	follow_asking(&f, pc);

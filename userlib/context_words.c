@@ -86,6 +86,9 @@ struct context_element context_element_of(struct namer *n, const struct pcce_ent
 		x.first = id_word(e->id);
 		x.second = ext_word(n, low);
 		break;
+	case PCCE_COUNT_UNKNOWN:
+	case PCCE_COUNT_SHARED:
+		break;
 	default: /* a call */
 		x.first = id_word(e->id);
 		x.second = address_word(n, low);

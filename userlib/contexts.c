@@ -34,6 +34,7 @@
 #include "segments.h"
 #include "stack_state.h"
 #include "syscall.h"
+#include "unknown.h"
 
 #define HIDDEN __attribute__((visibility("hidden")))
 
@@ -307,7 +308,7 @@ HIDDEN const ucontext_t *__pcce_context_leave(const ucontext_t *link,
 
 	if (!link)
 		return NULL;
-	area = pcce_page.area;
+	area = page_is_shared() ? 0 : pcce_page.area;
 	link = __pcce_context_enter(link, entries);
 	if (pcce_page.ext == PCCE_EXT_CHANGING)
 		__pcce_stack_empty();

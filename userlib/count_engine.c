@@ -30,7 +30,7 @@ static int count_at(struct thread *t, const struct pcce_page *p, const struct pc
 KEEPS_REGISTERS __attribute__((noinline)) static void count_slowly(uint32_t place, uint32_t burst)
 {
 	struct pcce_page *p = page();
-	struct thread *t = place ? find_thread(p) : NULL;
+	struct thread *t = place && !is_shared(p) ? find_thread(p) : NULL;
 	struct pcce_count_node *n;
 	uint32_t begins;
 

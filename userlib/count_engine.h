@@ -201,6 +201,13 @@ static inline struct pcce_page *page(void)
 	return (struct pcce_page *)(tp + (uint64_t)config.tpoff);
 }
 
+/* Two tasks have one page. What the engine keeps of a thread is not made for two, and contexts are
+ * not known. The runtime has cleared pcce_page.counting, so calls come here. */
+static inline int is_shared(const struct pcce_page *p)
+{
+	return p->state & PCCE_STATE_SHARED;
+}
+
 static inline void *unit(uint32_t number)
 {
 	return (char *)config.area + (uint64_t)number * PCCE_COUNT_UNIT;

@@ -215,7 +215,7 @@ static int count_in(struct thread *t, struct pcce_page *p, uint32_t place, uint3
 KEEPS_REGISTERS __attribute__((noinline)) static void count_slowly(uint32_t place, uint32_t burst)
 {
 	struct pcce_page *p = page();
-	struct thread *t = place ? begin_changes(p) : NULL;
+	struct thread *t = place && !is_shared(p) ? begin_changes(p) : NULL;
 
 	if (!t || !count_in(t, p, place, burst))
 		lose();

@@ -102,6 +102,11 @@ bool __pcce_from_site(uint64_t ext, uint64_t pc);
 /* interpose_jump.c: size of the area at pcce_page.jumps. */
 #define JUMPS_BYTES 77824UL
 
+/* interpose_clone.c: the program is about to make a task by syscall(). */
+struct clone_args;
+void watch_clone(uint64_t flags);
+void watch_clone3(const struct clone_args *args, size_t size);
+
 /* self_sampler.c */
 void self_start(void);
 void self_thread_begin(struct pcce_thread *t);

@@ -28,6 +28,7 @@
 #include "jmp_buf.h"
 #include "next.h"
 #include "syscall.h"
+#include "unknown.h"
 
 #define HIDDEN __attribute__((visibility("hidden")))
 
@@ -133,7 +134,7 @@ static struct jump *entry_to_replace(struct jumps *jumps, uint64_t sp, uint64_t 
 HIDDEN void __pcce_jump_keep(uint64_t sp, uint64_t pc)
 {
 	const struct pcce_page *page = &pcce_page;
-	struct jumps *jumps = jump_area();
+	struct jumps *jumps = page_is_shared() ? NULL : jump_area();
 	const struct pcce_entry *top =
 		(const struct pcce_entry *)((const char *)&page->base + page->off);
 	uint64_t mark;
@@ -163,7 +164,7 @@ HIDDEN int __pcce_jump_find(const uint64_t *jmp_buf, struct jump_state *out)
 	struct jumps *jumps = (struct jumps *)(uintptr_t)pcce_page.jumps;
 	uint64_t sp, pc;
 
-	if (!jumps)
+	if (!jumps || page_stays_shared())
 		return JUMP_NOTHING;
 	sp = jmp_buf_reveal(jmp_buf[JMP_BUF_SP]);
 	pc = jmp_buf_reveal(jmp_buf[JMP_BUF_PC]);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Interposes prctl() and syscall(), to learn before it happens that the program confines itself:
+ * Interposes prctl() and syscall(), to learn before it happens that the program makes a task in its
+ * own memory (interpose_clone.c), or confines itself:
  *
  *  - It forbids itself the time-stamp counter (PR_SET_TSC, and seccomp's strict mode). The clock
  *    that the self sampler's handler reads would kill it, so sampling ends.
@@ -46,6 +47,10 @@ __attribute__((visibility("hidden"))) void pcce_watch_syscall(unsigned long numb
 		watch_prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0);
 	else if (number == SYS_seccomp && a == SECCOMP_SET_MODE_FILTER)
 		watch_prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, c);
+	else if (number == SYS_clone)
+		watch_clone(a);
+	else if (number == SYS_clone3)
+		watch_clone3((const struct clone_args *)a, b);
 }
 
 /* syscall_stub.S: the end of a system call that failed. */

@@ -31,6 +31,7 @@
 #include "next.h"
 #include "own.h"
 #include "segment_moves.h"
+#include "unknown.h"
 
 #define HIDDEN __attribute__((visibility("hidden")))
 
@@ -337,7 +338,7 @@ static uint64_t lead_landing(const struct unwinder *u, struct _Unwind_Context *f
 	struct walk w = {.unwinder = u};
 	struct landing *l;
 
-	if (!pcce_active || is_marked(pad))
+	if (!pcce_active || is_marked(pad) || page_stays_shared())
 		return pad;
 	if (u->get_ip && u->get_cfa) {
 		w.cfa = u->get_cfa(frame);

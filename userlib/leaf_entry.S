@@ -37,6 +37,8 @@ __pcce_leaf:
 	SAVE rcx
 	SAVE rdx
 	PAGE_OFFSET %rax
+	testl $STATE_SHARED, %fs:PAGE_STATE(%rax)
+	jnz .Lshared
 	movq %fs:PAGE_OFF(%rax), %rcx
 	movq %rcx, 24 + POSITION(%rsp)
 	andl $OFF_USED, %ecx
@@ -70,6 +72,8 @@ __pcce_leaf:
 	SAVE r8
 .Lreturned:
 	PAGE_OFFSET %rcx
+	testl $STATE_SHARED, %fs:PAGE_STATE(%rcx)
+	jnz .Lreleased
 	movl %fs:PAGE_PLACE(%rcx), %esi
 	shrl $PLACE_SHIFT, %esi
 	movq 32 + POSITION(%rsp), %rdi
@@ -181,6 +185,13 @@ __pcce_leaf:
 	UNSAVE rdi
 	PAGE_OFFSET %rax
 	jmp .Lhas_room
+	/* Another task has the page, too: nothing changes. */
+.Lshared:
+	UNSAVE rdx
+	UNSAVE rcx
+	UNSAVE rax
+	SHRINK FRAME
+	notrack jmp *%r11
 	.cfi_endproc
 	.size __pcce_leaf, . - __pcce_leaf
 

@@ -22,6 +22,7 @@ __attribute__((visibility("default"), tls_model("initial-exec"),
 	.version = PCCE_PAGE_VERSION,
 	.size = PCCE_PAGE_SIZE,
 	.counted = PCCE_COUNTED_NONE,
+	.guard = {{.site = PCCE_MARK_WORD}, {.site = PCCE_MARK_WORD}},
 	/* An inline pop on an empty stack goes to __pcce_pop_slow: see pushpop.S. */
 	.base = {.site = PCCE_MARK_WORD},
 };

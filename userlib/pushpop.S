@@ -30,6 +30,10 @@
  * An inline pop on an empty stack (a bug, or coroutines that move between threads) would make off
  * negative. The count in the base leads such a pop to __pcce_pop_slow, where the id becomes
  * PCCE_ID_LOST and nothing else happens.
+ *
+ * If another task shares the page (PCCE_STATE_SHARED), nothing is pushed or popped. If tasks share
+ * it without the runtime's knowledge, off may have any value, so each use checks it first. What is
+ * found on top may be a special entry that no call of the program has pushed; see unknown.c.
  */
 #include <cet.h>
 #include "asm.h"
@@ -119,6 +123,8 @@ __pcce_text:
 
 .Lpush_more:
 	PAGE_MORE
+	testl $STATE_SHARED, %fs:PAGE_STATE(%rax)
+	jnz .Lpush_pushed
 .Lpush_again:
 	movl %fs:PAGE_OFF(%rax), %ecx
 	movl %ecx, %edx
@@ -154,11 +160,12 @@ __pcce_text:
 	 * would then take entries of the segments below. So nothing is counted there. A shift takes
 	 * the low five bits of cl, which are the logarithm of the number of places. */
 .Lpush_repeated:
+	movl %ecx, %r10d
 	movl %fs:PAGE_AREA(%rax), %ecx
 	movl %fs:PAGE_PLACE(%rax), %edx
 	shrl $PLACE_SHIFT, %edx
 	shrl %cl, %edx
-	movl %fs:PAGE_OFF(%rax), %ecx
+	movl %r10d, %ecx
 	jnz .Lpush_differs
 	movq %fs:TOP_SITE(%rax, %rcx), %rdx
 	xorq %r11, %rdx
@@ -208,10 +215,17 @@ __pcce_text:
 .Lpush_higher:
 	movq $0, %fs:PAGE_EXT(%rax)
 	jmp .Lpush_again
-	/* An impossible off: begin again with an empty stack, and do not write outside the page. */
+	/* An impossible off: begin again with a stack of which nothing is known, and do not write
+	 * outside the page. */
 .Lpush_bad:
 	movq $0, %fs:PAGE_OFF(%rax)
-	movq $0, %fs:TOP_ID(%rax)
+	movq $0, %fs:PAGE_BASE(%rax)
+	movabsq $MARK_WORD, %rdx
+	movq %rdx, %fs:PAGE_BASE + 8(%rax)
+	movq $-1, %fs:NEW_ID(%rax)
+	movabsq $KIND_UNKNOWN, %rdx
+	movq %rdx, %fs:NEW_SITE(%rax)
+	movl $16, %fs:PAGE_OFF(%rax)
 	jmp .Lpush_again
 	ENDFUNCTION __pcce_push
 .Lpush_end:
@@ -232,7 +246,7 @@ __pcce_text:
  */
 	FUNCTION __pcce_pop
 	PAGE_BEGIN
-	movl PAGE(PAGE_OFF), %r10d
+	movslq PAGE(PAGE_OFF), %r10
 	cmpw $0, ENTRY(TOP_COUNT)
 	jne .Lpop_more
 	movq ENTRY(TOP_ID), %r10
@@ -246,6 +260,8 @@ __pcce_text:
 
 .Lpop_more:
 	PAGE_MORE
+	testl $STATE_SHARED, %fs:PAGE_STATE(%rax)
+	jnz .Lpop_unknown
 .Lpop_again:
 	movl %fs:PAGE_OFF(%rax), %ecx
 	movl %ecx, %edx
@@ -253,6 +269,8 @@ __pcce_text:
 	jz .Lpop_bottom
 	cmpl $OFF_FULL, %edx
 	ja .Lpop_empty
+	cmpw $COUNT_MAX, %fs:TOP_COUNT(%rax, %rcx)
+	ja .Lpop_special
 	movq %fs:TOP_ID(%rax, %rcx), %rdx
 	movq %rdx, %fs:PAGE_ID(%rax)
 	cmpw $0, %fs:TOP_COUNT(%rax, %rcx)
@@ -284,7 +302,9 @@ __pcce_text:
 	subl $(1 << PLACE_SHIFT | PLACE_KEPT), %ecx
 	shlq $32, %rcx
 	movl %edx, %r10d
-	xorl $(OFF_HALF | OFF_FULL), %r10d
+	notl %r10d
+	andl $OFF_HALF, %r10d
+	orl $OFF_FULL, %r10d
 	orq %r10, %rcx
 	movq %rax, %r10
 	movq %rdx, %rax
@@ -297,6 +317,23 @@ __pcce_text:
 .Lpop_lower:
 	movq $0, %fs:PAGE_EXT(%rax)
 	jmp .Lpop_again
+
+	/* No call has pushed the top entry. */
+.Lpop_special:
+	cmpw $COUNT_FILL, %fs:TOP_COUNT(%rax, %rcx)
+	jne .Lpop_other
+	subl $16, %fs:PAGE_OFF(%rax)
+	jmp .Lpop_again
+.Lpop_other:
+	cmpw $COUNT_UNKNOWN, %fs:TOP_COUNT(%rax, %rcx)
+	jb .Lpop_empty
+.Lpop_unknown:
+	movq %r11, %fs:PAGE_EXT(%rax)
+	jmp __pcce_unknown_detour
+.Lpop_judged:
+	movq $0, %fs:PAGE_EXT(%rax)
+	testb %r10b, %r10b
+	jnz .Lpop_again
 
 .Lpop_empty:
 	movabsq $ID_LOST, %rdx
@@ -358,6 +395,8 @@ __pcce_pop_slow:
  * count may have grown. While the site is written, its entry is an inner one or the top one, so a
  * signal handler in between does not change it. The base of a segment is never written.
  *
+ * If the page is shared, nothing changes.
+ *
  * off is written last. This removes the record of a jump (PCCE_COUNT_JUMP), which says the same
  * until then. From there on ext has no meaning: it names a call of setjmp, with which the state is
  * the function's own, or a leaf that an exception has left.
@@ -368,6 +407,8 @@ __pcce_pop_slow:
  */
 	FUNCTION __pcce_restore
 	PAGE_OFFSET %rax
+	testl $STATE_SHARED, %fs:PAGE_STATE(%rax)
+	jnz .Lrestore_shared
 	movq %rsi, %rcx
 	shrq $32 + PLACE_SHIFT, %rcx
 	movl %fs:PAGE_PLACE(%rax), %r8d
@@ -401,6 +442,13 @@ __pcce_pop_slow:
 .Lrestore_found:
 	PAGE_OFFSET %rax
 	jmp .Lrestore_done
+.Lrestore_shared:
+	pushq %r11
+	.cfi_adjust_cfa_offset 8
+	call __pcce_unknown_left
+	popq %r11
+	.cfi_adjust_cfa_offset -8
+	jmp .Lrestore_found
 	ENDFUNCTION __pcce_restore
 .Lrestore_last:
 	RANGE __pcce_restore, .Lrestore_done, LANDING
@@ -417,7 +465,8 @@ __pcce_ranges_end:
 
 /*
  * The paths through C, where %r11 cannot be kept; they are in no range. ext names the slot instead,
- * by the value of %r11. The helpers jump here with rax, rcx and rdx saved.
+ * by the value of %r11. The helpers jump here with rax, rcx and rdx saved. The function's arguments
+ * are that value, and the stack pointer in the slot. r10b has its result.
  */
 .macro DETOUR name, function, back
 	.type \name, @function
@@ -432,17 +481,18 @@ __pcce_ranges_end:
 	SAVE rdi
 	SAVE r8
 	SAVE r9
-	SAVE r10
 	SAVE rbp
 	movq %rsp, %rbp
 	.cfi_def_cfa_register %rbp
+	movq %r11, %rdi
+	leaq 80(%rsp), %rsi
 	subq $256, %rsp
 	andq $-16, %rsp
 	call \function
+	movl %eax, %r10d
 	movq %rbp, %rsp
 	.cfi_def_cfa_register %rsp
 	UNSAVE rbp
-	UNSAVE r10
 	UNSAVE r9
 	UNSAVE r8
 	UNSAVE rdi
@@ -455,6 +505,7 @@ __pcce_ranges_end:
 
 	DETOUR __pcce_up_detour, __pcce_segment_up, .Lpush_higher
 	DETOUR __pcce_down_detour, __pcce_segment_down, .Lpop_lower
+	DETOUR __pcce_unknown_detour, __pcce_unknown_pop, .Lpop_judged
 
 /* Never executed: pcce-encode reads here where the page is. */
 __pcce_tls_insn:

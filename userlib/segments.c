@@ -15,6 +15,7 @@
  */
 #include <signal.h>
 #include "segment_moves.h"
+#include "unknown.h"
 
 /* An even number of segments that no stack has below its current one. */
 #define NUMBER_LOST (1u << 29)
@@ -43,9 +44,14 @@ static void grow_area(uint32_t places)
 	new = PCCE_AREA_CAPACITY(old) < places ? new_area(places) : 0;
 	if (new) {
 		copy_places(area_segments(new), area_segments(old), PCCE_AREA_CAPACITY(old));
-		*(volatile __u64 *)&pcce_page.area = new;
 		if (old)
-			raw_syscall2(SYS_munmap, area_segments(old), area_bytes(old));
+			*area_before(new) = old;
+		*(volatile __u64 *)&pcce_page.area = new;
+		/* Tasks that share the page without the runtime's knowledge may be reading it. So
+		 * only its content goes, and the rest at the end. */
+		if (old && !is_confined(CONFINED))
+			raw_syscall3(SYS_madvise, area_segments(old), area_bytes(old),
+				     MADV_DONTNEED);
 	}
 	raw_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof(before));
 }
@@ -131,6 +137,8 @@ void __pcce_segment_lost(void)
 {
 	volatile __u64 *base = page_half(start_of_half(NUMBER_LOST));
 
+	if (page_stays_shared())
+		return;
 	*(volatile __u64 *)&pcce_page.ext = PCCE_EXT_CHANGING;
 	*(volatile __u64 *)&pcce_page.area = 0;
 	base[0] = 0;

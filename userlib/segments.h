@@ -16,10 +16,16 @@
 
 #define AREA_LOG_MIN 4 /* 16 segments: two pages of memory */
 
-/* Bytes of an area with this logarithm of places; the last page may have more than it needs. */
+/* Bytes of an area with this logarithm of places. The last word is the area that it has replaced.
+ */
 static inline unsigned long area_bytes(uint64_t log)
 {
-	return sizeof(struct pcce_segment) << (log & PCCE_AREA_LOG);
+	return (sizeof(struct pcce_segment) << (log & PCCE_AREA_LOG)) + sizeof(uint64_t);
+}
+
+static inline uint64_t *area_before(uint64_t area)
+{
+	return (uint64_t *)(uintptr_t)(PCCE_AREA_ADDRESS(area) + area_bytes(area)) - 1;
 }
 
 /* Begins the next segment; the current one is full. */

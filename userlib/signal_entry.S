@@ -14,7 +14,11 @@
  * built, with the restorer, so debuggers and unwinders see a usual signal frame.
  *
  * The program may have overwritten the page. If off is impossible, the entry begins with an empty
- * page, so that a handler for the crash can run. The id is lost then, also after the handler.
+ * page, so that a handler for the crash can run. What was there is unknown for good then.
+ *
+ * If the handler has changed the instruction pointer or the stack pointer of its ucontext, the
+ * state that is restored is marked as unknown (redirect.c). In a page that is shared, nothing is
+ * pushed.
  *
  * If there is no room for two adjacent entries, segments.c makes room. ext then names nothing, so
  * no sample decodes meanwhile.
@@ -30,7 +34,13 @@
 #include "signal_entry.h"
 
 #define UC_R11 64  /* offsetof(ucontext_t, uc_mcontext.gregs[REG_R11]) */
+#define UC_RSP 160 /* ... [REG_RSP] */
 #define UC_RIP 168 /* ... [REG_RIP] */
+/* The frame: what the handler may change of the ucontext, and saved registers. Above them are the
+ * kernel's return address and the ucontext. */
+#define OLD_RIP 0
+#define OLD_RSP 8
+#define UCONTEXT 64
 #define NR_rt_sigreturn 15
 
 	.text
@@ -56,8 +66,12 @@ __pcce_signal_entry:
 	push	%r14
 	.cfi_adjust_cfa_offset 8
 	.cfi_rel_offset %r14, 0
-	sub	$8, %rsp
-	.cfi_adjust_cfa_offset 8
+	sub	$24, %rsp
+	.cfi_adjust_cfa_offset 24
+	mov	UC_RIP(%rdx), %rax
+	mov	%rax, OLD_RIP(%rsp)
+	mov	UC_RSP(%rdx), %rax
+	mov	%rax, OLD_RSP(%rsp)
 	PAGE_OFFSET %rbx
 	mov	%fs:PAGE_ID(%rbx), %r12
 	mov	%fs:PAGE_EXT(%rbx), %r13
@@ -83,6 +97,7 @@ __pcce_signal_entry:
 	mov	$0xfff1000000000000, %r8	/* PCCE_COUNT_SIGNAL2 */
 	or	%r8, %rax
 	mov	%rax, %fs:NEW_ID+24(%rcx)
+.Lpushed:
 	movq	$0, %fs:PAGE_EXT(%rbx)
 	lea	__pcce_signal_handlers(%rip), %rax
 	movslq	%edi, %rcx
@@ -91,6 +106,8 @@ __pcce_signal_entry:
 .Lentered:
 	call	*%rax
 .Lleave:
+	testl	$STATE_SHARED, %fs:PAGE_STATE(%rbx)
+	jnz	.Lnear
 	mov	%fs:PAGE_PLACE(%rbx), %eax
 	shr	$PLACE_SHIFT, %eax
 	mov	%r14, %rdi
@@ -99,11 +116,20 @@ __pcce_signal_entry:
 	jne	.Lfar
 	mov	%r14d, %fs:PAGE_OFF(%rbx)
 .Lnear:
+	mov	OLD_RIP(%rsp), %rdi
+	mov	OLD_RSP(%rsp), %rsi
+	mov	UCONTEXT + UC_RIP(%rsp), %rdx
+	mov	UCONTEXT + UC_RSP(%rsp), %rcx
+	cmp	%rdi, %rdx
+	jne	.Lredirected
+	cmp	%rsi, %rcx
+	jne	.Lredirected
+.Lknown:
 	mov	%r13, %fs:PAGE_EXT(%rbx)
 	mov	%r12, %fs:PAGE_ID(%rbx)
 	.cfi_remember_state
-	add	$8, %rsp
-	.cfi_adjust_cfa_offset -8
+	add	$24, %rsp
+	.cfi_adjust_cfa_offset -24
 	pop	%r14
 	.cfi_adjust_cfa_offset -8
 	.cfi_restore %r14
@@ -121,8 +147,14 @@ __pcce_signal_entry:
 	mov	$NR_rt_sigreturn, %eax
 	syscall
 	ud2
-.Lroom:
+.Lredirected:
 	.cfi_restore_state
+	movq	$EXT_CHANGING, %fs:PAGE_EXT(%rbx)
+	call	__pcce_redirected
+	jmp	.Lknown
+.Lroom:
+	testl	$STATE_SHARED, %fs:PAGE_STATE(%rbx)
+	jnz	.Lpushed
 	push	%rdi
 	.cfi_adjust_cfa_offset 8
 	push	%rsi
@@ -151,12 +183,17 @@ __pcce_signal_entry:
 	mov	$0xc000000000000000, %r12	/* PCCE_ID_LOST */
 	xor	%r13d, %r13d
 	xor	%r14d, %r14d
+	movq	$-1, %fs:NEW_ID(%rbx)
+	mov	$KIND_UNKNOWN, %rax
+	mov	%rax, %fs:NEW_ID+8(%rbx)
 	mov	%r14, %fs:PAGE_OFF(%rbx)
 	mov	%r14, %fs:PAGE_AREA(%rbx)
 	mov	%r14, %fs:PAGE_JUMPS(%rbx)
 	mov	%r14, %fs:PAGE_BASE(%rbx)
 	mov	$0xffff000000000000, %rax	/* PCCE_MARK_WORD */
 	mov	%rax, %fs:PAGE_BASE+8(%rbx)
+	mov	$16, %r14d
+	mov	%r14d, %fs:PAGE_OFF(%rbx)
 	jmp	.Lhas_room
 .Lend:
 	.cfi_endproc

@@ -2,6 +2,7 @@
 /* Saves and loads the page's state of one stack of the program; see stack_state.h. */
 #include "segment_moves.h"
 #include "stack_state.h"
+#include "unknown.h"
 
 _Static_assert(HALF_WORDS == BASE_AND_ENTRIES, "a half is a base and a segment's entries");
 
@@ -27,6 +28,8 @@ bool __pcce_stack_keep(struct stack_state *s)
 {
 	uint64_t position;
 
+	if (page_stays_shared())
+		return false;
 	do {
 		position = *position_word();
 		if (words_in_use(position) > HALF_WORDS)
@@ -87,8 +90,12 @@ static uint64_t renumber(struct stack_state *s)
 
 void __pcce_stack_free_area(uint64_t area)
 {
-	if (area)
+	while (area) {
+		uint64_t before = *area_before(area);
+
 		raw_syscall2(SYS_munmap, area_segments(area), area_bytes(area));
+		area = before;
+	}
 }
 
 static uint64_t exchange_word(volatile __u64 *at, uint64_t value)
@@ -114,7 +121,8 @@ static void begin_stack(uint32_t number, uint64_t area)
 
 void __pcce_stack_empty(void)
 {
-	begin_stack(0, 0);
+	if (!page_stays_shared())
+		begin_stack(0, 0);
 }
 
 /*
@@ -128,6 +136,8 @@ void __pcce_stack_load(struct stack_state *s, uint64_t ext)
 	volatile __u64 *base = segment_half(number);
 	uint64_t below;
 
+	if (page_stays_shared())
+		return;
 	store_held(s);
 	begin_stack(number, s->area);
 	below = renumber(s);

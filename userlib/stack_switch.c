@@ -11,6 +11,7 @@
 #include "internal.h"
 #include "segments.h"
 #include "stack_state.h"
+#include "unknown.h"
 
 struct kept {
 	uint64_t magic;
@@ -35,7 +36,7 @@ static void set_ext(uint64_t ext)
 void pcce_stack_leave(struct pcce_switch *mine)
 {
 	struct kept *k = kept_in(mine);
-	uint64_t area = pcce_page.area;
+	uint64_t area = page_is_shared() ? 0 : pcce_page.area;
 
 	if (k)
 		k->magic = pcce_page.ext && __pcce_stack_keep(&k->state) ? MAGIC : 0;
@@ -49,7 +50,7 @@ void pcce_stack_enter(struct pcce_switch *mine)
 	struct kept *k = kept_in(mine);
 	uint64_t ext = pcce_page.ext, area = pcce_page.area;
 
-	if (!ext || (k && k->magic != MAGIC))
+	if (!ext || (k && k->magic != MAGIC) || page_stays_shared())
 		return;
 	set_ext(PCCE_EXT_CHANGING);
 	/* What was reserved meanwhile belongs to no stack. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Replaces the C library's syscall(), so that the runtime learns of seccomp(2) and prctl(2) before
- * they happen (interpose_prctl.c), and of handlers that rt_sigaction(2) installs
+ * Replaces the C library's syscall(), so that the runtime learns of seccomp(2), prctl(2) and
+ * clone(2) before they happen (interpose_prctl.c), and of handlers that rt_sigaction(2) installs
  * (interpose_handler.c). A program's own sigaction() may end there. It also follows a child that
  * has its own memory (interpose_fork.c).
  *
@@ -56,7 +56,7 @@
 .Lfork:
 	CALL_KEEPING_ARGUMENTS pcce_watch_fork
 	test	%al, %al
-	jz	.Lgo
+	jz	.Lwatch
 	mov	%rdi, %rax
 	mov	%rsi, %rdi
 	mov	%rdx, %rsi

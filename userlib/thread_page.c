@@ -35,6 +35,7 @@
 #include "segments.h"
 #include "stack_state.h"
 #include "syscall.h"
+#include "unknown.h"
 
 static pthread_key_t end_key;
 static bool end_key_valid;
@@ -55,6 +56,7 @@ void pcce_thread_begin(void)
 	page->state |= PCCE_STATE_LIVE;
 	/* An inline pop on an empty stack goes to __pcce_pop_slow: see pushpop.S. */
 	page->base.site = PCCE_MARK_WORD;
+	page->guard[0].site = page->guard[1].site = PCCE_MARK_WORD;
 	/* The page may cross a page of memory. A sampler can read it only if both parts exist. */
 	__asm__ volatile("orb $0, %0"
 			 : "+m"(((char *)page)[PCCE_PAGE_SIZE - 1])
@@ -81,6 +83,9 @@ void pcce_thread_end(void)
 	crash_thread_end(t);
 	page->state &= ~PCCE_STATE_LIVE;
 	registry_remove(t);
+	/* Another task may still use it. */
+	if (page_is_shared())
+		return;
 	/* The encoding stack holds entries of frames that are gone. Order: nothing may refer to the
 	 * area when it is unmapped. */
 	page->id = 0;

@@ -20,10 +20,10 @@
  *   ext      The site of a call into uninstrumented code that cannot call back, or of a call of a
  *            function that calls nothing.
  *
- * The thread itself is the only writer of its page. Readers either have interrupted that very
- * thread or hold it stopped. So stores in program order are enough, and the page needs no atomic
- * instruction. A reader on another CPU may get a torn page, and must mark what it read as not
- * exact.
+ * The thread itself is the only writer of its page, except with PCCE_STATE_SHARED. Readers either
+ * have interrupted that very thread or hold it stopped. So stores in program order are enough, and
+ * the page needs no atomic instruction. A reader on another CPU may get a torn page, and must mark
+ * what it read as not exact.
  */
 #ifndef PCCE_ABI_H
 #define PCCE_ABI_H
@@ -73,6 +73,17 @@
  *    than n, the outer ones were not copied. The second entry of the pair is the last one of its
  *    segment, which stays complete as long as the thread lives. The thread's own stack begins with
  *    the next segment.
+ *  - Unknown. The state has changed without an instruction of a slot, for example because a signal
+ *    handler has changed the instruction pointer. Two entries are on top of what was valid then:
+ *      { 0, PCCE_COUNT_UNKNOWN << 48 | 1 }
+ *      { sp, PCCE_COUNT_UNKNOWN << 48 | 2 }
+ *    The id of the code directly above them has no meaning. A pop proves the state again if it
+ *    belongs to the call of the entry below, and if its stack pointer is above sp. With sp ~0, or
+ *    without one of the two, none does. The segment has room for a signal's entries above them.
+ *  - Shared. Another task uses this page, too (PCCE_STATE_SHARED). Such an entry is on top of a
+ *    full segment, so all pushes and pops go to the helpers, which do nothing. id and ext have no
+ *    meaning. A pop proves the state as with Unknown, if the other task has ended.
+ *      { sp, PCCE_COUNT_SHARED << 48 | thread id of the other task, or 0 }
  */
 struct pcce_entry {
 	__u64 id;
@@ -92,6 +103,8 @@ struct pcce_entry {
 #define PCCE_COUNT_LEAF 0xfff5ULL
 #define PCCE_COUNT_ORIGIN 0xfff6ULL
 #define PCCE_COUNT_ORIGIN2 0xfff7ULL
+#define PCCE_COUNT_UNKNOWN 0xfff8ULL
+#define PCCE_COUNT_SHARED 0xfff9ULL
 #define PCCE_MARK_WORD (PCCE_COUNT_MARK << PCCE_SITE_BITS)
 
 /* An id with the top bit set is lost: the entry that would have restored it could not be kept.
@@ -159,6 +172,8 @@ struct pcce_segment {
 /* pcce_page.state */
 #define PCCE_STATE_LIVE 1u    /* between thread start and thread end */
 #define PCCE_STATE_RESTORE 2u /* the runtime is restoring the state after a non-local jump */
+/* Another task has the same page. Nothing but id, ext and tid changes any more. */
+#define PCCE_STATE_SHARED 4u
 
 /*
  * The thread page: `__thread struct pcce_page pcce_page`, initial-exec TLS, 896 bytes, aligned to
@@ -229,7 +244,9 @@ struct pcce_page {
 	/* Counting engine: its first record of the thread, and initially PCCE_COUNTED_NONE. 0: the
 	 * runtime is older, and does not clear the field counting. */
 	__u64 counted;
-	__u64 reserved1[4];
+	/* Initially bases. Tasks that share the page without the runtime's knowledge may make off
+	 * negative. A pop there finds one of these, and goes to the helper. */
+	struct pcce_entry guard[2];
 	struct pcce_entry base;
 	struct pcce_entry entry[(PCCE_PAGE_SIZE - 128) / 16];
 };

@@ -96,7 +96,9 @@ enum pcce_decode_reason {
 	PCCE_DECODE_REASON_RESTORING = 8,    /* the runtime was restoring the state */
 	PCCE_DECODE_REASON_MIXED = 9,	     /* samples were counted together that may differ */
 	/* truncated: calls of a module that is instrumented and not encoded may be missing */
-	PCCE_DECODE_REASON_NOT_ENCODED = 10
+	PCCE_DECODE_REASON_NOT_ENCODED = 10,
+	PCCE_DECODE_REASON_SHARED_PAGE = 11, /* another task used the thread page, too */
+	PCCE_DECODE_REASON_REDIRECTED = 12    /* a signal handler has changed where to continue */
 };
 
 /* One frame. May grow at its end. */

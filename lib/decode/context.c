@@ -24,6 +24,8 @@ const char *decode_reason_name(enum decode_reason reason)
 		[DECODE_REASON_RESTORING] = "restoring",
 		[DECODE_REASON_MIXED] = "mixed",
 		[DECODE_REASON_NOT_ENCODED] = "not_encoded",
+		[DECODE_REASON_SHARED_PAGE] = "shared_page",
+		[DECODE_REASON_REDIRECTED] = "redirected",
 	};
 
 	return (unsigned int)reason < DECODE_REASON_COUNT ? names[reason] : "unknown";

@@ -70,6 +70,10 @@ enum decode_reason {
 	DECODE_REASON_MIXED,
 	/* truncated: calls of a module that is instrumented and not encoded may be missing */
 	DECODE_REASON_NOT_ENCODED,
+	/* another task used the thread page at the same time */
+	DECODE_REASON_SHARED_PAGE,
+	/* the program has continued elsewhere without a call, by a signal handler for example */
+	DECODE_REASON_REDIRECTED,
 	DECODE_REASON_COUNT
 };
 

@@ -14,7 +14,7 @@
  *
  * Special entries interrupt this order. A pair of entries of a signal holds the interrupted
  * registers, and decode_locate() starts again with them. Another pair marks the beginning of a
- * thread.
+ * thread. Others say that the state is not known: then nothing decodes.
  *
  * Nothing here recurses, and the sample or the table bounds every loop. The sampled program can
  * write the memory that samples come from, so no content may break this.
@@ -347,6 +347,10 @@ static enum decode_reason pop_special_entry(struct walk *w)
 	}
 	if (walk_entry_count(second) == PCCE_COUNT_ORIGIN2)
 		return leave_thread(w);
+	if (walk_entry_count(second) == PCCE_COUNT_UNKNOWN)
+		return DECODE_REASON_REDIRECTED;
+	if (walk_entry_count(second) == PCCE_COUNT_SHARED)
+		return DECODE_REASON_SHARED_PAGE;
 	walk_emit(w, DECODE_FRAME_SIGNAL, NULL, PCCE_NONE, PCCE_NONE, 0);
 	if (walk_entry_count(second) != PCCE_COUNT_SIGNAL2)
 		return DECODE_REASON_UNKNOWN_SITE;
@@ -425,6 +429,12 @@ static void emit_caller(struct walk *w)
 		walk_emit(w, DECODE_FRAME_FOREIGN, NULL, PCCE_NONE, PCCE_NONE, 0);
 }
 
+/* Is the page one that several tasks use? Then no register and no field belongs to an entry. */
+static bool is_page_shared(const struct pcce_entry *entries, uint32_t n)
+{
+	return n && walk_entry_count(&entries[n - 1]) == PCCE_COUNT_SHARED;
+}
+
 /* Adds the only frame of a sample without a page: ip. */
 static void emit_ip_only(struct walk *w, uint64_t ip)
 {
@@ -501,6 +511,9 @@ static int walk_sample(struct walk *w, const struct decode_space *as,
 	} else if (runtime_is_hidden(as)) {
 		emit_ip_only(w, sample->ip);
 		ctx->reason = DECODE_REASON_LOST_ID;
+	} else if (is_page_shared(entries, n_entries)) {
+		emit_ip_only(w, sample->ip);
+		ctx->reason = DECODE_REASON_SHARED_PAGE;
 	} else {
 		w->deeper = total - n_entries;
 		if (w->deeper)

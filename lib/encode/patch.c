@@ -62,7 +62,7 @@ static void put_inline_pop(struct code *c, struct fixups *f, const struct patch_
 
 	PUT(c, 0x4c, 0x8d, 0x1d); /* lea end(%rip), %r11 */
 	code_put_target(c, f, 0, true);
-	PUT(c, 0x64, 0x44, 0x8b, 0x14, 0x25); /* mov %fs:D+off, %r10d */
+	PUT(c, 0x64, 0x4c, 0x63, 0x14, 0x25); /* movslq %fs:D+off, %r10 */
 	code_put32(c, d + PAGE_OFF);
 	PUT(c, 0x64, 0x66, 0x41, 0x83, 0xba); /* cmpw $0, %fs:D+top.count(%r10) */
 	code_put32(c, d + TOP + 14);
@@ -99,7 +99,7 @@ static void put_inline_push_pic(struct code *c, struct fixups *f, const struct p
 	code_put_target(c, f, page->push_slow, false);
 	PUT(c, 0x64, 0x41, 0x83, 0x42, PAGE_OFF, 16); /* addl $16, %fs:off(%r10) */
 	c->claim = c->n;
-	PUT(c, 0x64, 0x45, 0x8b, 0x5a, PAGE_OFF); /* mov %fs:off(%r10), %r11d */
+	PUT(c, 0x64, 0x4d, 0x63, 0x5a, PAGE_OFF); /* movslq %fs:off(%r10), %r11 */
 	PUT(c, 0x4d, 0x01, 0xd3);		  /* add %r10, %r11 */
 	if (s->id_is_zero) {
 		PUT(c, 0x64, 0x49, 0xc7, 0x43, TOP); /* movq $0, %fs:top.id(%r11) */
@@ -118,7 +118,7 @@ static void put_inline_pop_pic(struct code *c, struct fixups *f, const struct pa
 {
 	PUT(c, 0x4c, 0x8b, 0x15); /* mov G(%rip), %r10 */
 	code_put_target(c, f, page->got, false);
-	PUT(c, 0x64, 0x45, 0x8b, 0x52, PAGE_OFF); /* mov %fs:off(%r10), %r10d */
+	PUT(c, 0x64, 0x4d, 0x63, 0x52, PAGE_OFF); /* movslq %fs:off(%r10), %r10 */
 	PUT(c, 0x4c, 0x03, 0x15);		  /* add G(%rip), %r10 */
 	code_put_target(c, f, page->got, false);
 	PUT(c, 0x4c, 0x8d, 0x1d); /* lea end(%rip), %r11 */

@@ -432,6 +432,8 @@ static struct pcce_entry relocate_entry(struct mover *v, struct pcce_entry e)
 	case PCCE_COUNT_FILL:
 	case PCCE_COUNT_JUMP:
 	case PCCE_COUNT_ORIGIN2:
+	case PCCE_COUNT_UNKNOWN:
+	case PCCE_COUNT_SHARED:
 		return e;
 	case PCCE_COUNT_JUMP2:
 		e.id = e.id >> PCCE_SITE_BITS <= PCCE_COUNT_MAX ? relocate_word(v, e.id) : e.id;

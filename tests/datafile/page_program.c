@@ -86,9 +86,9 @@ static void *compute(void *arg)
 	while (now() < end)
 		for (i = 0; i < 100000; i++) {
 			/* Uses the page all the time, as slots do. */
-			*(volatile __u64 *)&pcce_page.reserved1[0] += 5;
+			*(volatile __u64 *)&pcce_page.guard[0].id += 5;
 			x += (unsigned long)i;
-			*(volatile __u64 *)&pcce_page.reserved1[0] -= 5;
+			*(volatile __u64 *)&pcce_page.guard[0].id -= 5;
 		}
 	return arg;
 }

@@ -3,6 +3,9 @@
 #
 # Tests threads on stacks that the program provides.  A thread that works without pcce must work
 # with it, and nothing below its stack may change, whether or not its functions were bound before.
+#
+# Tests tasks that share memory and thread page with their creator (tasks.c), too: the program must
+# work as without pcce, and contexts must be exact or marked.
 
 . "$(dirname "$0")/../lib.sh"
 cd "$scratch" || exit 1
@@ -106,4 +109,60 @@ for kind in "" -static "-fPIC -shared"; do
 		done
 	done
 done
+# ---- tasks that share the page ----------------------------------------------------------
+
+# What an exact context can be.  A task that runs beside its creator has none.
+own='(work;)?(deep;)*[^;]*(;[^;]*)?$'
+declare -A chains=(
+	[beside]="(main;)?many;(nested;)*(beside;(begin;)?)?$own"
+	[failing]="(main;)?many;(nested;)*(beside;(begin;)?)?$own"
+	[waiting]="(main;)?many;(nested;)*(beside;(begin;(task;(ends_deep;)+(of_task;)?)?)?)?$own"
+)
+
+# NAME DATA WHAT REASON: all is exact and one of the possible chains, or marked with the reason
+contexts_are_right() {
+	local wrong
+	pcce-report -q -i "$2" --stats >"$2.stats" 2>&1
+	is "$1: nothing else is marked" \
+		"$(grep -E '^(truncated: [^0]|undecodable_)' "$2.stats" | grep -Ev "^undecodable_($4): ")" ""
+	# Before main() and after it there are other functions.
+	wrong=$(pcce-report -q -i "$2" --format=folded | sed 's/ [0-9]*$//' |
+		grep -E '(^|;)(many|nested|beside|begin|task|of_task|ends_deep|work|deep|spin)(;|$)' |
+		grep -Ev "^\[undecodable:_($4)\]|^${chains[$3]}")
+	is "$1: what is exact is right" "$wrong" ""
+	check "$1: there are samples" test "$(stat_of "$2" samples)" -ge 20
+}
+
+tasks=$top/tests/hostile/tasks.c
+for kind in "" -static -fPIC\ -pie; do
+	name=${kind:+ ($kind)}
+	check "tasks are built$name" $CC -O2 -g $flags $kind "$tasks" -o tasks -pthread $link || continue
+	for what in "beside 1" "beside 3" "failing 3" "waiting 3" "syscall 1" "raw 1"; do
+		set -- $what
+		good=$((40 * $2))
+		is "$what: five runs, all tasks and their creator end well$name" "$(
+			for _ in 1 2 3 4 5; do timeout 120 ./tasks $what 40; done 2>&1 | uniq
+		)" $good
+		[ -n "${chains[$1]-}" ] || continue
+		for sampler in self bpf; do
+			if [ $sampler = bpf ] && ! has_bpf; then
+				skip "$what, $sampler$name" "$bpf_reason"
+				continue
+			fi
+			is "$what, $sampler: the program does the same$name" "$(timeout 120 pcce-record -q \
+				-b $sampler -F 2000 -o tasks.data -- ./tasks $what 40 2>tasks.err)" $good
+			contexts_are_right "$what, $sampler$name" tasks.data "$1" "shared_page|restoring"
+		done
+	done
+done
+if [ -e "$out/lib/pcce/libpcce-verify.so" ]; then
+	$CC -O2 -g $flags "$tasks" -o tasks -pthread $link
+	for what in beside waiting; do
+		pcce-record -q --verify -o verify.data -- ./tasks $what 3 40 >/dev/null 2>&1
+		pcce-report -q -i verify.data --stats >verify.data.stats 2>&1
+		is "$what: no context differs from the real stack" "$(stat_of verify.data mismatches)" 0
+	done
+else
+	skip "tasks: contexts are the real stack" "no libpcce-verify.so"
+fi
 done_testing

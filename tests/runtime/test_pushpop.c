@@ -263,10 +263,56 @@ static void test_empty(void)
 		reset();
 		pcce_page.off = 1u << bits;
 		call_helper(OP_PUSH, SITE(1), 0);
-		good = pcce_page.off == 16 && pcce_page.entry[0].site == SITE(1);
+		good = pcce_page.off == 32 && pcce_page.entry[1].site == SITE(1) &&
+		       pcce_page.entry[0].site >> PCCE_SITE_BITS == PCCE_COUNT_UNKNOWN;
 		ok(good && 1u << bits & PCCE_OFF_SLOW,
-		   "a push onto no stack of ours (off 2^%d) begins a new one", (int)bits);
+		   "a push onto no stack of ours (off 2^%d) begins one that is marked", (int)bits);
 	}
+}
+
+/* Two tasks that share the page without the runtime's knowledge can make off negative. */
+static void test_negative(void)
+{
+	for (int off = -16; off >= -32; off -= 16) {
+		reset();
+		pcce_page.off = (uint32_t)off;
+		call_helper(OP_POP, 1, 0);
+		ok((int)pcce_page.off == off && pcce_page.id == PCCE_ID_LOST,
+		   "a pop with off %d goes no further", off);
+		call_helper(OP_PUSH, SITE(1), 0);
+		ok(pcce_page.off == 32, "and the next push begins a stack that is marked");
+	}
+}
+
+/* After that, all of the page's words but id and ext must stay. */
+static void test_shared(void)
+{
+	struct pcce_page before;
+	bool good = true;
+
+	reset();
+	fill(PCCE_SEGMENT_ENTRIES);
+	pcce_page.entry[PCCE_SEGMENT_ENTRIES - 1] =
+		(struct pcce_entry){5, PCCE_COUNT_SHARED << PCCE_SITE_BITS};
+	pcce_page.state |= PCCE_STATE_SHARED;
+	before = pcce_page;
+	for (int i = 0; i < 100; i++) {
+		patterns();
+		call_helper(i & 1 ? OP_PUSH : OP_PUSH_SLOW, SITE(i), i & 8);
+		good &= kept(i & 1 ? SITE(i) : regs_out.r11);
+		patterns();
+		call_helper(i & 2 ? OP_POP : OP_POP_SLOW, 1, i & 8);
+		good &= kept(i & 2 ? 1 : regs_out.r11);
+		before.id = pcce_page.id;
+		before.ext = pcce_page.ext;
+		good &= !memcmp(&before, &pcce_page, sizeof(before));
+	}
+	ok(good, "in a shared page pushes and pops change nothing");
+	__pcce_restore(1, 0, 0);
+	ok(pcce_page.position == before.position &&
+		   pcce_page.entry[PCCE_SEGMENT_ENTRIES - 1].id == ~0ULL,
+	   "nor does restore, but no pop ends the sharing any more");
+	pcce_page.state &= ~PCCE_STATE_SHARED;
 }
 
 static void test_restore(void)
@@ -390,6 +436,8 @@ int main(void)
 	test_capacity();
 	test_refused();
 	test_empty();
+	test_negative();
+	test_shared();
 	test_restore();
 	test_random();
 	reset();

@@ -451,6 +451,35 @@ static void test_random_samples(void)
 	       counts[1], counts[2], counts[3]);
 }
 
+/* Whatever is below and in the registers. */
+static void test_unknown(void)
+{
+	struct decode_context ctx = {0};
+	long redirected = 0, shared = 0;
+
+	for (int i = 0; i < 20000; i++) {
+		random_state(random_address());
+		sample.flags = 0;
+		sample.n_below = 0;
+		push(random_id(), 2, i & 1 ? PCCE_COUNT_SHARED : PCCE_COUNT_UNKNOWN);
+		decode_sample(&fx.as, &sample, entries, sample.n_entries, false, false, &ctx);
+		shared +=
+			ctx.status == DECODE_UNDECODABLE && ctx.reason == DECODE_REASON_SHARED_PAGE;
+		redirected += ctx.status == DECODE_UNDECODABLE && !(i & 1);
+	}
+	tap_ok(shared == 10000, "no state of a shared page decodes", "%ld", shared);
+	tap_ok(redirected == 10000, "nor does one on top of an unknown state", "%ld", redirected);
+	begin(exe(0x5001), 0);
+	push_exe(1, S_REC_REC, 0);
+	push(0, 1, PCCE_COUNT_UNKNOWN);
+	push(0x7000, 2, PCCE_COUNT_UNKNOWN);
+	push_exe(0, S_REC_REC, 2);
+	decode_sample(&fx.as, &sample, entries, sample.n_entries, false, false, &ctx);
+	tap_ok(ctx.reason == DECODE_REASON_REDIRECTED && ctx.n > 2,
+	       "calls after an unknown state are shown", "%zu frames", ctx.n);
+	decode_context_free(&ctx);
+}
+
 /* Returns a plain address in this function of the executable; 0: none was found. */
 static uint64_t plain_address(uint32_t func)
 {
@@ -508,6 +537,7 @@ int main(void)
 	test_runs();
 	test_deep();
 	test_random_samples();
+	test_unknown();
 	test_plain_addresses();
 	fixture_free(&fx);
 	return tap_done();
