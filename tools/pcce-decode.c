@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Decodes the names of contexts in a log, and writes sets of contexts: the command line of
  * pcce-decode. lib/contexts does the work. */
+#define _GNU_SOURCE
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +16,7 @@
 const char *argp_program_version = "pcce-decode (pcce) " PCCE_VERSION;
 
 #define BLOCK (1u << 20)
+#define LINE_LONGEST (1 << 24) /* a longer line becomes several */
 
 struct arguments {
 	char **dictionaries, **folders, **files;
@@ -137,32 +139,45 @@ static int add_folders(struct pcce_decode_dictionary *d, const struct arguments 
 	return r;
 }
 
-/* Prints the complete lines of a block; of a crash report without those of the dictionary. Returns
- * how many bytes they have, or -ENOMEM. */
-static ssize_t print_lines(struct context_log *l, bool report, const char *block, size_t n)
+/* Prints the complete lines of a block; of a crash report without those of the dictionary. The
+ * first `seen` bytes have no newline. Returns how many bytes the lines have, or -ENOMEM. */
+static ssize_t print_lines(struct context_log *l, bool report, const char *block, size_t n,
+			   size_t seen)
 {
-	const char *at = block, *end = block + n, *newline;
+	const char *at = block, *from = block + seen, *end = block + n, *newline;
 
-	while ((newline = memchr(at, '\n', (size_t)(end - at)))) {
+	while ((newline = memchr(from, '\n', (size_t)(end - from)))) {
 		size_t length = (size_t)(newline - at);
 
 		if (!(report && length > 6 && !memcmp(at, "pcce1 ", 6)) &&
 		    context_log_line(l, at, length, stdout))
 			return -ENOMEM;
-		at = newline + 1;
+		at = from = newline + 1;
 	}
 	return at - block;
+}
+
+/* Ends a line that is too long, between two words if it has any. Returns the new size. */
+static size_t split_line(char *block, size_t n)
+{
+	char *space = memrchr(block, ' ', n);
+
+	if (space)
+		*space = '\n';
+	else
+		block[n++] = '\n';
+	return n;
 }
 
 /* Lines are printed as soon as they are there. */
 static int filter_log(struct context_log *l, int fd, bool report, struct error *why)
 {
-	size_t size = 2 * BLOCK, n = 0;
+	size_t size = 2 * BLOCK, n = 0, seen = 0;
 	char *block = malloc(size), *more;
 	ssize_t got = 1, done = 0;
 
 	while (block && got) {
-		if (size - n < BLOCK) {
+		if (size - n <= BLOCK) {
 			more = realloc(block, size * 2);
 			if (!more)
 				break;
@@ -177,11 +192,16 @@ static int filter_log(struct context_log *l, int fd, bool report, struct error *
 		n += (size_t)got;
 		if (!got && n)
 			block[n++] = '\n';
-		done = print_lines(l, report, block, n);
+		done = print_lines(l, report, block, n, seen);
+		if (!done && n >= LINE_LONGEST) {
+			n = split_line(block, n);
+			done = print_lines(l, report, block, n, 0);
+		}
 		if (done < 0)
 			break;
 		memmove(block, block + done, n - (size_t)done);
 		n -= (size_t)done;
+		seen = n;
 		if (fflush(stdout))
 			break;
 	}

@@ -195,8 +195,9 @@ static int print_report(const struct report_options *o, const struct profile *p)
 	else if (!o->quiet && !p->all_samples)
 		fprintf(stderr,
 			"pcce-report: %s contains no samples: the program was too short, or could "
-			"not be sampled%s; pcce-record says why\n",
-			o->input, p->only.left_out ? ", or nothing matched --only" : "");
+			"not be sampled%s; %srun pcce-check on the program\n",
+			o->input, p->only.left_out ? ", or nothing matched --only" : "",
+			p->calls ? "" : "use a higher -F, or ");
 	else if (!o->quiet)
 		say_nothing_selected(o, p);
 	return REPORT_NOTHING;

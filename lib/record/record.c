@@ -60,6 +60,18 @@ static void note(const char *text)
 
 /* ---- the beginning -------------------------------------------------------------- */
 
+/* Cuts the advice to use bpf, which was refused before this sampler and says what it needs. */
+static void cut_remedy(char *refusal)
+{
+	char *advice = strstr(refusal, "use -b bpf as root");
+
+	if (!advice)
+		return;
+	while (advice > refusal && advice[-1] != ';' && advice[-1] != ',')
+		advice--;
+	advice[advice > refusal ? -1 : 0] = 0;
+}
+
 /* The sampler that takes samples. config->engine: it does so beside the counting. */
 static void use_sampler(struct recorder *r, struct sampler_config *config,
 			const struct sampler_ops *ops)
@@ -107,6 +119,7 @@ static int choose_sampler(struct recorder *r, struct sampler_config *config)
 			continue;
 		if (refusals[0])
 			strncat(refusals, "; and not ", sizeof(refusals) - strlen(refusals) - 1);
+		cut_remedy(why.text);
 		snprintf(refusals + strlen(refusals), sizeof(refusals) - strlen(refusals), "%s: %s",
 			 samplers[i]->name, why.text);
 	}

@@ -32,6 +32,9 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	cp recursion to-nobody && chown 65534:65534 to-nobody && chmod 6755 to-nobody
 	mkdir -m 777 user
 
+	$nobody "$record" -b auto -p $$ -o user/attach.data >out 2>err
+	check "another user: auto: a refusal does not advise what was refused" \
+		grep -q 'not bpf: .*not self: .*start the command with pcce-record$' err
 	is "another user: set-uid program: output" "$($nobody ./to-root 2>&1)" "$want"
 	$nobody "$record" -q -b self -F 1000 -o user/setuid.data -- ./to-root >out 2>err
 	is "another user: self: set-uid program: status" $? 0

@@ -118,4 +118,16 @@ END
 $CC -O2 -Iheaders $(pkg-config --cflags pcce) cost.c $(pkg-config --libs pcce) -o cost 2>cost.log
 check "a name and its text take less than a microsecond" sh -c "./cost >cost.out"
 echo "#   $(cat cost.out) ns"
+# A line of 37 MB, with little memory: it becomes several, and each name in it is found.
+long_line() {
+	yes "pcce:$(printf '%032d' 0)" | head -n 1000000 | tr '\n' ' ' |
+		(ulimit -v 500000 && timeout 120 pcce-decode -r) >long.out
+}
+if [ ${#sanitize[@]} -gt 0 ]; then
+	skip "a very long line" "sanitizers need much address space"
+else
+	check "a very long line is read" long_line
+	is "... it becomes several lines, and all names are found" \
+		"$(grep -c . long.out) $(grep -o '\[no context\]' long.out | wc -l)" "3 1000000"
+fi
 done_testing

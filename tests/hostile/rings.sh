@@ -225,7 +225,7 @@ check "a program without instrumentation: says so" grep -q "no samples: .*plain 
 	none.data.err
 pcce-report -i none.data >report.out 2>report.err
 is "... and pcce-report ends with 3" $? 3
-check "... and says so" grep -q 'contains no samples' report.err
+check "... and says so, with what to do" grep -q 'contains no samples: .*run pcce-check' report.err
 record self none.data env -i ./recursion
 check "a command that clears its environment: says why nothing came" \
 	grep -q 'no samples: .*no process sampled itself: .*must keep its environment' none.data.err
