@@ -523,6 +523,10 @@ static int walk_sample(struct walk *w, const struct decode_space *as,
 		ctx->reason = decode_outward(w, decode_locate(w, sample->ip, sample->r11));
 		if (w->landing)
 			ctx->reason = decode_landing_end(w, ctx->reason);
+		/* Its id has no meaning, whatever that leads to. */
+		if (ctx->reason && n_entries &&
+		    walk_entry_count(&entries[n_entries - 1]) == PCCE_COUNT_UNKNOWN)
+			ctx->reason = DECODE_REASON_REDIRECTED;
 		if (!ctx->reason && !w->stopped)
 			emit_caller(w);
 	}

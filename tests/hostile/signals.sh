@@ -317,4 +317,36 @@ for bad in KILL SEGV 0 65 33 NONE ""; do
 	is "--signal=$bad is refused" $? 64
 	check "--signal=$bad: says what it must be" grep -q 'must be a signal that a program can do without' err
 done
+# ---- handlers that change where to continue ----------------------------------------------
+
+# A skipped instruction changes no context.  After a call that a handler has injected, contexts are
+# marked until the next pop of an older call.  KIND REASONS, which are all that may be marked.
+for kind in "skip restoring" "inject (restoring|redirected)"; do
+	set -- $kind
+	for form in "" -fPIC\ -pie -static; do
+		check "$1: builds $form" $CC -O2 -g $(pcce-config --cflags) $form \
+			"$top/tests/hostile/redirect.c" -o redirect $(pcce-config --ldflags) || continue
+		for sampler in "-b self" "-b bpf" --verify; do
+			if [ "$sampler" = "-b bpf" ] && ! has_bpf; then
+				skip "$1, $sampler" "$bpf_reason"
+				continue
+			fi
+			is "$1, $sampler: the program does its work $form" "$(pcce-record -q $sampler -F 2000 \
+				-o redirect.data -- ./redirect $1 8000 2>redirect.err)" 16000
+			pcce-report -q -i redirect.data --stats >redirect.data.stats 2>&1
+			is "$1, $sampler: nothing else is marked $form" "$(grep '^undecodable_' \
+				redirect.data.stats | grep -Ev "^undecodable_$2:")" ""
+			is "$1, $sampler: what is exact is right $form" "$(
+				pcce-report -q -i redirect.data --format=folded | sed 's/ [0-9]*$//' |
+					grep -E '(^|;)(other|deep|traps|injected|spin)(;|$)' |
+					grep -Ev '^\[undecodable|^main;(other;)?(deep;)*(traps;)?(\[signal\];on_trap;)?[^;]*(;[^;]*)?$'
+			)" ""
+			check "$1, $sampler: there are exact samples $form" \
+				test "$(stat_of redirect.data exact)" -ge 10
+			[ "$sampler" = --verify ] && [ "$form" != -static ] &&
+				is "$1: no context differs from the real stack $form" \
+					"$(stat_of redirect.data mismatches)" 0
+		done
+	done
+done
 done_testing

@@ -461,6 +461,8 @@ static void test_unknown(void)
 		random_state(random_address());
 		sample.flags = 0;
 		sample.n_below = 0;
+		if (!(i & 1))
+			push(0, 1, PCCE_COUNT_UNKNOWN);
 		push(random_id(), 2, i & 1 ? PCCE_COUNT_SHARED : PCCE_COUNT_UNKNOWN);
 		decode_sample(&fx.as, &sample, entries, sample.n_entries, false, false, &ctx);
 		shared +=
