@@ -321,11 +321,12 @@ done
 
 # A skipped instruction changes no context.  After a call that a handler has injected, contexts are
 # marked until the next pop of an older call.  KIND REASONS, which are all that may be marked.
+cflags=$(pcce-config --cflags) ldflags=$(pcce-config --ldflags)
 for kind in "skip restoring" "inject (restoring|redirected)"; do
 	set -- $kind
 	for form in "" -fPIC\ -pie -static; do
-		check "$1: builds $form" $CC -O2 -g $(pcce-config --cflags) $form \
-			"$top/tests/hostile/redirect.c" -o redirect $(pcce-config --ldflags) || continue
+		check "$1: builds $form" $CC -O2 -g $cflags $form \
+			"$top/tests/hostile/redirect.c" -o redirect $ldflags || continue
 		for sampler in "-b self" "-b bpf" --verify; do
 			if [ "$sampler" = "-b bpf" ] && ! has_bpf; then
 				skip "$1, $sampler" "$bpf_reason"
