@@ -107,5 +107,8 @@ int pcce_clone(int (*fn)(void *), void *stack, int flags, void *arg, ...)
 	va_end(args);
 	if (pcce_active && fn && stack && shares_page((uint32_t)flags))
 		return clone_shared(real, fn, stack, flags, arg, more);
+	/* The child does not return here, so nothing begins to sample it. */
+	if (!(flags & CLONE_VM))
+		self_count_unseen();
 	return real(fn, stack, flags, arg, more[0], more[1], more[2]);
 }

@@ -98,7 +98,7 @@ enum pcce_decode_reason {
 	/* truncated: calls of a module that is instrumented and not encoded may be missing */
 	PCCE_DECODE_REASON_NOT_ENCODED = 10,
 	PCCE_DECODE_REASON_SHARED_PAGE = 11, /* another task used the thread page, too */
-	PCCE_DECODE_REASON_REDIRECTED = 12    /* a signal handler has changed where to continue */
+	PCCE_DECODE_REASON_REDIRECTED = 12   /* a signal handler has changed where to continue */
 };
 
 /* One frame. May grow at its end. */

@@ -617,7 +617,8 @@ static void report_unseen(const struct sampler *s)
 	if (s->unseen)
 		fprintf(stderr,
 			"%s: self sampler: processes or threads without samples, since a raw "
-			"system call or a timer created them: %" PRIu64 "; use -b bpf as root\n",
+			"system call, clone() or a timer created them: %" PRIu64
+			"; use -b bpf as root\n",
 			program_invocation_short_name, s->unseen);
 }
 

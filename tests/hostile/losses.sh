@@ -272,6 +272,12 @@ static int start_timer(void)
 	return 0;
 }
 
+static int end_there(void *none)
+{
+	(void)none;
+	return 7;
+}
+
 int main(int argc, char **argv)
 {
 	const char *kind = argc > 1 ? argv[1] : "";
@@ -289,6 +295,8 @@ int main(int argc, char **argv)
 		child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 	else if (!strcmp(kind, "clone3"))
 		child = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+	else if (!strcmp(kind, "function")) /* as with "stack" */
+		child = clone(end_there, stack + sizeof(stack) - 4096, SIGCHLD, NULL);
 	else /* a child without samples: it has another stack */
 		child = (pid_t)syscall(SYS_clone, SIGCHLD, stack + sizeof(stack) - 4096, 0, 0, 0);
 	if (child == 0) {
@@ -317,10 +325,12 @@ if $CC -O2 -g -pthread -I"$top/tests/workloads" $(pcce-config --cflags) raw.c $(
 		record_options=--verify record self raw.data ./raw $kind
 		is "$kind: --verify" "$? $(cat raw.data.out) $(stat_of raw.data mismatches)" "0 end 0"
 	done
-	record self raw.data ./raw stack
-	is "a child on another stack" "$? $(cat raw.data.out)" "0 end"
-	is "... is not sampled, so nobody knows what was due" "$(stat_of raw.data due)" "not known"
-	check "... and pcce-record says so" grep -q 'a raw system call or a timer created them: 1;' raw.data.err
+	for kind in stack function; do
+		record self raw.data ./raw $kind
+		is "a child on another stack, $kind" "$? $(cat raw.data.out)" "0 end"
+		is "... is not sampled, so nobody knows what was due" "$(stat_of raw.data due)" "not known"
+		check "... and pcce-record says so" grep -q 'a raw system call, clone() or a timer created them: 1;' raw.data.err
+	done
 else
 	not_ok "raw.c is built" raw.log
 fi
