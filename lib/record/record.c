@@ -336,6 +336,17 @@ static void watch_image(struct recorder *r)
 	r->image = image ? image : r->image;
 }
 
+/* A debugger's visit takes longer than that. */
+static void watch_tracers(struct recorder *r)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	if (r->traced || now < r->traced_due)
+		return;
+	r->traced_due = now + POLL_MS * 1000000ULL;
+	r->traced = running_traced(&r->running);
+}
+
 static int record_loop(struct recorder *r, const struct sampler_sink *sinks)
 {
 	uint64_t deadline = 0;
@@ -345,6 +356,7 @@ static int record_loop(struct recorder *r, const struct sampler_sink *sinks)
 	for (;;) {
 		over = target_has_ended(r);
 		watch_image(r);
+		watch_tracers(r);
 		err = r->ops->poll(r->sampler, sinks, over ? 0 : POLL_MS);
 		if (!err)
 			err = datafile_flush(r->writer);
@@ -433,6 +445,10 @@ static void warn_of_running(const struct recorder *r)
 		say("warning: the program has executed a program, or itself again: calls after "
 		    "that "
 		    "are not counted");
+	if (r->traced)
+		say("warning: a debugger or tracer was attached to process %d: if it called a "
+		    "function there, contexts after that can be wrong, and are not marked",
+		    (int)r->traced);
 	if (n)
 		say("warning: processes that still run after the program's end: %zu; what they do "
 		    "from now on is not recorded; let the command wait for them",

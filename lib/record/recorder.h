@@ -51,8 +51,9 @@ struct recorder {
 	pid_t main_pid;
 	struct running running;
 	uint64_t image; /* running_image() of the command that is counted */
+	pid_t traced;	/* a debugger was attached to this process; 0: to none */
 	bool any_instrumented, privileged, shared_runtime, executed;
-	uint64_t progress_due;
+	uint64_t progress_due, traced_due;
 	bool progress_shown;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Asks /proc which of the recorded processes still run.
+ * Asks /proc which of the recorded processes still run, and whether a debugger is attached to one.
  *
  * A number may belong to a later process by then. That one began after the last record of the
  * recorded process. The kernel gives the beginning in ticks since the boot, of 10 ms.
@@ -19,6 +19,7 @@
 
 #define SECOND_NS 1000000000ull
 #define TOLERANCE_NS 20000000
+#define TRACED_MAX 8 /* processes: this is asked ten times a second */
 
 int running_note(struct running *r, pid_t pid, uint64_t time)
 {
@@ -91,6 +92,32 @@ size_t running_count(const struct running *r, pid_t except)
 	for (size_t i = 0; i < r->n; i++)
 		n += r->seen[i].pid != except && still_runs(&r->seen[i]);
 	return n;
+}
+
+static pid_t tracer_of(pid_t pid)
+{
+	char path[64], line[256];
+	int tracer = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	f = fopen(path, "re");
+	while (f && !tracer && fgets(line, sizeof(line), f))
+		sscanf(line, "TracerPid: %d", &tracer);
+	if (f)
+		fclose(f);
+	return tracer;
+}
+
+pid_t running_traced(const struct running *r)
+{
+	for (size_t i = 0; i < r->n && i < TRACED_MAX; i++) {
+		pid_t tracer = tracer_of(r->seen[i].pid);
+
+		if (tracer && tracer != getpid())
+			return r->seen[i].pid;
+	}
+	return 0;
 }
 
 void running_free(struct running *r)

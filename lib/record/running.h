@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Knows which of the recorded processes still run, and whether one has executed a program. */
+/* Knows which of the recorded processes still run, are traced, or have executed a program. */
 #ifndef PCCE_RECORD_RUNNING_H
 #define PCCE_RECORD_RUNNING_H
 
@@ -21,6 +21,9 @@ struct running { /* empty: all zeros */
 int running_note(struct running *r, pid_t pid, uint64_t time);
 /* How many of the processes, apart from one, still run? */
 size_t running_count(const struct running *r, pid_t except);
+/* The first of the processes that another process than this one traces now; 0: none. Only the first
+ * few are looked at. */
+pid_t running_traced(const struct running *r);
 void running_free(struct running *r);
 
 /* A number that a process keeps until it executes a program. 0: not known. */

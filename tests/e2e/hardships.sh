@@ -202,4 +202,44 @@ done
 check "self: a program that outlives its recorder finally runs undisturbed" \
 	sh -c "kill -0 $forsaken && [ $i -lt 600 ]"
 kill "$forsaken"
+
+# A debugger that calls a function changes the id, which nothing in the program can see.
+cat >visited.c <<'END'
+#include <unistd.h>
+
+volatile int sum;
+
+__attribute__((noinline)) void work(void)
+{
+	for (int i = 0; i < 100000; i++)
+		sum++;
+}
+
+int main(void)
+{
+	while (access("stop", F_OK))
+		work();
+	return 0;
+}
+END
+compile visited.c visited -g
+if [ -n "$(type -P gdb)" ]; then
+	for s in $samplers; do
+		for visitor in "gdb -q -batch" true; do
+			rm -f stop
+			record $s visited.data ./visited &
+			recorder=$!
+			wait_for_samples visited.data 10
+			timeout 60 $visitor -ex 'shell sleep 0.5' -p "$(pgrep -n -x visited)" >visitor.log 2>&1
+			touch stop
+			wait $recorder
+			is "$s, $visitor: does pcce-record say that a debugger was attached?" \
+				"$(grep -c 'warning: a debugger or tracer was attached to process' visited.data.err)" \
+				"$([ "$visitor" = true ]; echo $?)"
+		done
+	done
+else
+	skip "a debugger" "gdb is not installed"
+fi
+
 done_testing
