@@ -19,6 +19,19 @@
 #define NR_seccomp 317
 #define NR_clone3 435
 
+.macro SYSTEM_CALL
+	mov	%rdi, %rax
+	mov	%rsi, %rdi
+	mov	%rdx, %rsi
+	mov	%rcx, %rdx
+	mov	%r8, %r10
+	mov	%r9, %r8
+	mov	8(%rsp), %r9
+	syscall
+	cmp	$-4095, %rax
+	jae	.Lerror
+.endm
+
 	.text
 	OWN syscall
 	.cfi_startproc
@@ -36,16 +49,7 @@
 	cmp	$NR_clone3, %rdi
 	je	.Lfork
 .Lgo:
-	mov	%rdi, %rax
-	mov	%rsi, %rdi
-	mov	%rdx, %rsi
-	mov	%rcx, %rdx
-	mov	%r8, %r10
-	mov	%r9, %r8
-	mov	8(%rsp), %r9
-	syscall
-	cmp	$-4095, %rax
-	jae	.Lerror
+	SYSTEM_CALL
 	ret
 .Lerror:
 	mov	%rax, %rdi
@@ -57,16 +61,7 @@
 	CALL_KEEPING_ARGUMENTS pcce_watch_fork
 	test	%al, %al
 	jz	.Lwatch
-	mov	%rdi, %rax
-	mov	%rsi, %rdi
-	mov	%rdx, %rsi
-	mov	%rcx, %rdx
-	mov	%r8, %r10
-	mov	%r9, %r8
-	mov	8(%rsp), %r9
-	syscall
-	cmp	$-4095, %rax
-	jae	.Lerror
+	SYSTEM_CALL
 	test	%rax, %rax
 	jnz	.Lparent
 	GROW 8
