@@ -300,6 +300,5 @@ const char *locations_system_name(const struct locations *l, uint32_t function)
 	const struct encoding_table *t =
 		f->func == PCCE_NONE ? NULL : symbol_table_table(l->in->p->names, f->module);
 
-	return t ? encoding_table_string(t, t->funcs[f->func].name)
-		 : symbol_table_string(l->in->p->names, f->name);
+	return t ? encoding_table_string(t, t->funcs[f->func].name) : "";
 }

@@ -53,7 +53,8 @@ uint32_t locations_leaf(struct locations *l, uint32_t node, struct tree_place pl
 /* Returns a location of a pseudo function for a remark; LOCATION_NONE: no memory. */
 uint32_t locations_remark(struct locations *l, const char *text);
 
-/* Returns the function's name for the linker or, if that is not known, its ordinary name. */
+/* Returns the function's name for the linker, "" if that is not known. (pprof would demangle an
+ * ordinary name in its place: it removes parameters, and takes different functions for one.) */
 const char *locations_system_name(const struct locations *l, uint32_t function);
 
 #endif

@@ -44,6 +44,8 @@ renumbered() {
 report pprof small.data small.pb.gz
 read_with -top small.pb.gz >pprof-top
 same pprof-top
+check "pprof: an inlined function keeps what tells it from others of the template" \
+	grep -q ' next<char>; really (inline)$' pprof-top
 read_with -traces small.pb.gz >pprof-traces
 same pprof-traces
 read_with -raw small.pb.gz | renumbered >pprof-raw
