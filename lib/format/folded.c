@@ -11,14 +11,26 @@
 #include "format/format.h"
 #include "profile/unrolled_path.h"
 
+/* Returns where a name's end begins that readers could take for a count. They take what follows the
+ * last blank for the count, and a number before it for a second one. */
+static const char *end_like_count(const char *name)
+{
+	const char *end = name + strlen(name);
+
+	while (end > name && strchr(" .0123456789", end[-1]))
+		end--;
+	return end;
+}
+
 void format_folded_name(const char *name, FILE *out)
 {
+	const char *end = end_like_count(name);
 	bool good;
 	size_t n;
 
 	for (; *name; name += n) {
 		n = text_character(name, &good);
-		if (!good || *name == ' ')
+		if (!good || (*name == ' ' && name >= end))
 			fputc('_', out);
 		else if (*name == ';')
 			fputc(':', out);
@@ -39,8 +51,8 @@ static void print_group(const struct profile *p, const struct cct *t, const uint
 	}
 	for (uint64_t i = 0; i <= times; i++) {
 		if (i && left_out)
-			fprintf(out, ";[%llu_more_of_%s]", (unsigned long long)left_out,
-				n == 1 ? "the_same" : "these");
+			fprintf(out, ";[%llu more of %s]", (unsigned long long)left_out,
+				n == 1 ? "the same" : "these");
 		for (size_t j = 0; j < n; j++) {
 			const struct cct_key *key = t->nodes[path[j]].key;
 

@@ -68,7 +68,7 @@ const char *format_only(const struct profile *p, char *buffer, size_t size);
 /* Says on stderr that the output is incomplete, unless o->quiet is set. */
 void format_remark(const struct format_options *o, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Writes the name of a frame in a folded line: without blanks and semicolons. */
+/* Writes the name of a frame in a folded line: without semicolons and line feeds. */
 void format_folded_name(const char *name, FILE *out);
 
 #endif

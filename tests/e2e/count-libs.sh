@@ -12,7 +12,7 @@ cd "$scratch" || exit 1
 sources=$here/libs
 runtime=$(pcce-config --libdir)/libpcce.so.0
 # Frames of code that is not instrumented, and of gates.
-others='@plt$|^(dlopen|dlclose|table_through|raise|longjmp|\[unknown\]|\[signal\]|\[uninstrumented_caller\]|\[uninstrumented.*)$'
+others='@plt$|^(dlopen|dlclose|table_through|raise|longjmp|\[unknown\]|\[signal\]|\[uninstrumented.*)$'
 # Functions of main.cc.
 of_main='^(main|part_.*|use|open_plugin|back|back_into|raise_one|on_signal|thread|jump_once)$'
 

@@ -65,7 +65,6 @@ fold() {
 		for (i = 4; i <= NF; i++) {
 			name = $i
 			gsub(/;/, ":", name)
-			gsub(/ /, "_", name)
 			line = line (i > 4 ? ";" : "") name
 		}
 		weight[line] += $1

@@ -38,7 +38,7 @@ as_dlopen() {
 }
 
 record self data ./program d./lib.so && contexts data >instrumented
-sed -n 's/^main;\(.*lib_spin\)$/[uninstrumented_caller];\1/p' instrumented >uninstrumented.want
+sed -n 's/^main;\(.*lib_spin\)$/[uninstrumented caller];\1/p' instrumented >uninstrumented.want
 check "dlopen() has the contexts of calls, jumps, signals and callbacks" eval '
 	grep -q "^main;lib_entry;lib_recursion;.*;lib_spin$" instrumented &&
 		grep -q "^main;lib_entry;lib_spin$" instrumented &&

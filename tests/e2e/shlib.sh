@@ -68,7 +68,7 @@ if record_options=--verify record self libraries.data libraries/main libraries/l
 	recording_is_verified "libraries instrumented, program not: agrees" libraries.data 100
 	pcce-report -i libraries.data --format=folded >libraries.folded
 	check "  the program is shown as the caller" \
-		grep -q '^\[uninstrumented_caller\];shlib_work;.*inner;burn ' libraries.folded
+		grep -q '^\[uninstrumented caller\];shlib_work;.*inner;burn ' libraries.folded
 	is "  of every root of a library" \
 		"$(grep -c '^\(shlib_work\|inner\|leaf\)[; ]' libraries.folded)" 0
 	pcce-report -i libraries.data --stdio >libraries.tree

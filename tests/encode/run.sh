@@ -340,7 +340,7 @@ pcce-merge -q -o both.data hot.data again.data 2>>log
 contexts() { pcce-report --format=folded -i "$1" |
 	awk '/main;/ { n = $NF; sub(/ [0-9]+$/, ""); sub(/^.*main;/, ""); sum[$0] += n } END { for (c in sum) print c, sum[c] }' | sort; }
 is "joined recordings of both encodings keep their contexts" "$(contexts both.data)" \
-	"$({ contexts hot.data; contexts again.data; } | awk '{ sum[$1] += $2 } END { for (c in sum) print c, sum[c] }' | sort)"
+	"$({ contexts hot.data; contexts again.data; } | awk '{ n = $NF; sub(/ [0-9]+$/, ""); sum[$0] += n } END { for (c in sum) print c, sum[c] }' | sort)"
 pcce-diff hot.data again.data >diff.txt 2>&1
 check "differences of both are told by names" grep -q '(guessed was encoded again)' diff.txt
 cp again twice && pcce-encode -p again.data twice

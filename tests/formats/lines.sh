@@ -9,6 +9,7 @@ flamegraph=/usr/share/perl5/Devel/NYTProf/flamegraph.pl
 report folded small.data small.folded
 if [ -r "$flamegraph" ]; then
 	check "flamegraph.pl reads folded" bash -c "perl $flamegraph --countname=samples small.folded >small.svg && grep -q '<title>main (82 samples, 94.25%)</title>' small.svg &&
+		grep -q '<title>foo::bar(int, int) (5 samples, 5.75%)</title>' small.svg &&
 		grep -q '<title>all (87 samples, 100%)</title>' small.svg"
 else
 	skip "flamegraph.pl reads folded" "libdevel-nytprof-perl is not installed"
@@ -31,7 +32,7 @@ if command -v jq >/dev/null; then
 	is "each call of jsonl is one between two frames" \
 		"$(jq -c 'select(.stack and (.calls | length) != (.stack | length) - 1)' small.jsonl huge.jsonl)" ""
 	jq -r 'select(.stack) | "\(.stack | join(";")) \(.weight)"' huge.jsonl |
-		awk '{ n[$1] += $2 } END { for (i in n) print i, n[i] }' | sort >huge.got
+		awk '{ w = $NF; sub(/ [^ ]*$/, ""); n[$0] += w } END { for (i in n) print i, n[i] }' | sort >huge.got
 	sort huge.folded >huge.wanted
 	check "jsonl has the contexts of folded" \
 		bash -c '[ -s huge.got ] && diff huge.wanted huge.got'

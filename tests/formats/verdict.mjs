@@ -28,5 +28,5 @@ export function folded(file) {
 	return sums;
 }
 /* A name as folded writes it. */
-export const clean = name => name.replace(/;/g, ':').replace(/[\0-\x20\x7f]/g, '_');
+export const clean = name => name.replace(/;/g, ':').replace(/[\0-\x1f\x7f]/g, '_');
 export const sorted = sums => Object.entries(sums).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));

@@ -46,6 +46,8 @@ for format in tree callees flat folded json jsonl speedscope firefox trace perf-
 	dot; do
 	clean "pcce-report: names in $format" main pcce-report -i hostile.data --format=$format
 done
+is "  no name ends in what looks like a count" \
+	"$(pcce-report -q -i hostile.data --format=folded | grep -c ' 65.4 [0-9]*$')" 0
 clean "pcce-report: names in threads" demo pcce-report -i hostile.data --format=threads
 clean "pcce-report: names in html" "pcce profile" pcce-report -i hostile.data --format=html
 clean "pcce-report: names of functions that do not decode" parse \
@@ -85,7 +87,7 @@ for format in tree callees flat threads folded json jsonl html pprof speedscope 
 done
 is "  recursion that is left out is counted" \
 	"$(pcce-report -i deep.data --format=folded | tail -n 1)" \
-	"main;parse;step;eval;eval;[59997_more_of_the_same];eval;eval 1"
+	"main;parse;step;eval;eval;[59997 more of the same];eval;eval 1"
 for format in text folded json html; do
 	size=$(timeout 60 pcce-diff -a --format=$format deep.data deep.data 2>deep.err | wc -c)
 	check "  its size in pcce-diff's $format: $size bytes" test "$size" -gt 0 -a "$size" -lt 500000

@@ -10,7 +10,8 @@
  *   generate empty FILE          no samples
  *   generate threads FILE        several threads and processes that change their names, two events
  *   generate deep FILE           samples in deep recursion: counts of 60,000 repetitions
- *   generate hostile FILE        small, with characters in all names that harm terminals
+ *   generate hostile FILE        small, with characters in all names that harm terminals,
+ *                                and a number at their ends
  *   generate hostile-event FILE  ... and with another event
  *
  * The program: main calls parse (inlined: next), eval by two ways, sort (qsort of cmp), and strlen;
@@ -76,7 +77,7 @@ static const char *poisoned(const char *name)
 
 	if (!hostile || !*name)
 		return name;
-	return asprintf(&text, POISON "%s" POISON, name) < 0 ? name : text;
+	return asprintf(&text, POISON "%s" POISON " 65.4", name) < 0 ? name : text;
 }
 
 static void build_program(void)

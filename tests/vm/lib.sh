@@ -150,7 +150,7 @@ vm_instrumented() { # SOURCE NAME [FLAG...]: a program to be recorded
 
 # Prints the program's account and a folded report, with sites of one function merged.
 same_contexts() {
-	sed 's/;\[kernel\] / /' "$1" | awk '{ n[$1] += $2 } END { for (c in n) print c, n[c] }' |
+	sed 's/;\[kernel\] / /' "$1" | awk '{ w = $NF; sub(/ [^ ]*$/, ""); n[$0] += w } END { for (c in n) print c, n[c] }' |
 		sort
 }
 
@@ -163,8 +163,9 @@ vm_truth() {
 	same_contexts truth.folded >truth.got
 	same_contexts "$data.out" >truth.want
 	if [ -s truth.want ] &&
-		awk -v lost="${lost:-0}" 'NR == FNR { n[$1] = $2; due += $2; next }
-			$2 > n[$1] { print "too often:", $0; bad = 1 } { got += $2 }
+		awk -v lost="${lost:-0}" '{ w = $NF; sub(/ [^ ]*$/, "") }
+			NR == FNR { n[$0] = w; due += w; next }
+			w > n[$0] { print "too often:", $0, w; bad = 1 } { got += w }
 			END { print due - got, "missing,", lost, "lost"; exit bad || due - got != lost }' \
 			truth.want truth.got >truth.diff; then
 		ok "truth: $1: the same contexts, as often"

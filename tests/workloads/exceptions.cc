@@ -5,8 +5,8 @@
  *
  * marked: 2
  * no-verify: while the C++ unwinder loads registers, libunwind finds parts of two stacks
- * expect: main;.*attempt.*;.*descend.*burn\(unsigned_int\)( |;)
- * expect: main;.*cleanup.*;burn\(unsigned_int\)( |;)
+ * expect: main;.*attempt.*;.*descend.*burn\(unsigned int\)( |;)
+ * expect: main;.*cleanup.*;burn\(unsigned int\)( |;)
  */
 #include <stdexcept>
 #include "burn.h"

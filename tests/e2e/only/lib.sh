@@ -9,9 +9,9 @@ pattern_of() {
 		n = split(e, word, " ")
 		for (i = n; i; i--) {
 			gsub(/\*/, "[^;]*", word[i])
-			p = p (word[i] == "<" ? ";" : word[i] == "<<" ? ";([^ ]*;)?" : word[i])
+			p = p (word[i] == "<" ? ";" : word[i] == "<<" ? ";(.*;)?" : word[i])
 		}
-		print "(^|;)" p "(;| )"
+		print "(^|;)" p "(;| [0-9]+$)"
 	}'
 }
 contexts() { pcce-report -q -i "$1" --no-inline --format=folded 2>/dev/null | sort; }
