@@ -13,6 +13,10 @@
  *
  * Addresses are link-time addresses. An inlined frame has the address of the frame that it was
  * inlined into, and "inlined" in place of a file.
+ *
+ * A remark about recursion that is left out stands in parentheses, as perf once wrote the names of
+ * processes among frames. stackcollapse-perf.pl, inferno and the Firefox profiler skip such names,
+ * so they make no frame of it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -85,6 +89,16 @@ static void make_perf_thread(void *ctx, uint32_t number, FILE *out)
 	fprintf(out, " %5u/%-5u ", t->pid, t->tid);
 }
 
+/* The name of a remark stands in brackets. */
+static void perf_put_remark(const struct writer *w, uint32_t location)
+{
+	const struct location_line *line = &w->locations.lines[w->locations.list[location].first];
+	const char *name =
+		symbol_table_string(w->p->names, w->locations.functions[line->function].name);
+
+	fprintf(w->out, "\t%16x (%.*s) (unknown)\n", 0, (int)strlen(name) - 2, name + 1);
+}
+
 static int perf_put_sample(struct writer *w, const struct profile_sample *s)
 {
 	uint64_t us = s->time / 1000;
@@ -98,9 +112,12 @@ static int perf_put_sample(struct writer *w, const struct profile_sample *s)
 	fputs_unlocked(text, w->out);
 	put_clean_text(w->event, w->out);
 	fputs_unlocked(": \n", w->out);
-	for (size_t i = w->stacks.n; i-- > 0;)
-		if (text_cache_put(&w->frames, w->stacks.frames[i], w->out))
+	for (size_t i = w->stacks.n; i-- > 0;) {
+		if (!w->stacks.nodes[i])
+			perf_put_remark(w, w->stacks.frames[i]);
+		else if (text_cache_put(&w->frames, w->stacks.frames[i], w->out))
 			return -ENOMEM;
+	}
 	putc_unlocked('\n', w->out);
 	return 0;
 }

@@ -60,13 +60,27 @@ report perf-script small.data small.perf
 sed -n '/next/,/^$/p' small.perf | sed '/^$/q' >perf-sample
 same perf-sample
 report perf-script huge.data huge.perf
+# Like stackcollapse-perf.pl, it skips names that begin with a parenthesis.
 collapse() {
-	awk '/^[^\t]/ { stack = "" } /^\t/ { stack = $2 (stack == "" ? "" : ";" stack) } /^$/ { n[stack]++ }
+	awk '/^[^\t]/ { stack = "" }
+		sub(/^\t *[0-9a-f]+ /, "") {
+			sub(/ \([^ ]*\)$/, "")
+			if (!/^\(/) stack = $0 (stack == "" ? "" : ";" stack)
+			next
+		}
+		/^$/ { n[stack]++ }
 		END { for (i in n) print i, n[i] }' "$1" | sort
 }
 collapse huge.perf >huge.got
 check "perf-script has the contexts of folded" \
 	bash -c '[ -s huge.got ] && diff huge.wanted huge.got'
+./generate deep deep.data
+report perf-script deep.data deep.perf
+report folded deep.data deep.folded
+collapse deep.perf >deep.got
+sed 's/;\[[0-9]* more of [a-z ]*\]//g' deep.folded | sort >deep.wanted
+check "perf-script: left out recursion is no frame" cmp deep.wanted deep.got
+check "  but it is told" grep -qx '	               0 (59997 more of the same) (unknown)' deep.perf
 is "perf-script is in the order of time" \
 	"$(grep -v '^$' huge.perf | grep -v '^	' | awk '{ print $3 }' | sort -c -n 2>&1)" ""
 
