@@ -106,8 +106,8 @@ static const struct argp_option options[] = {
 	{"max-depth", OPT_MAX_DEPTH, "N", 0,
 	 "Leave out what is deeper than N frames (tree, callees, json, html, trace)", 4},
 	{"max-rows", OPT_MAX_ROWS, "N", 0,
-	 "Write at most N stacks (perf-script, default 1000000), spans (trace, 1000000) or samples "
-	 "in order of time (speedscope, 500000); 0: all",
+	 "Write at most N stacks (perf-script, default 1000000), spans (trace, 1000000) or frames "
+	 "of samples in order of time (speedscope, 5000000); 0: all",
 	 4},
 	{"sort", OPT_SORT, "KEY,...", 0,
 	 "Sort rows and siblings by self, total, samples, name, module or line (tree, callees, "

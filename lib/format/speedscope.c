@@ -3,9 +3,10 @@
  * Writes the file format of speedscope (www.speedscope.app): a "sampled" profile for each thread.
  * Frames are functions.
  *
- * speedscope's views over time need the samples in order, but it reads each sample into an object.
- * So up to ORDERED samples are written in the order of time. If there are more, equal ones are
- * added up, and the name of the profile says so.
+ * speedscope's views over time need the samples in order, but it makes objects of the frames of
+ * each sample: up to 600 bytes a frame, and a tab has 4 GB. So samples that have up to ORDERED
+ * frames are written in the order of time; equal ones in a row count once. If there are more, equal
+ * ones of a thread are added up, and the name of the profile says so.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -14,7 +15,7 @@
 #include "base/json_writer.h"
 #include "profile/function_paths.h"
 
-#define ORDERED 500000 /* the default of --max-rows */
+#define ORDERED 5000000 /* the default of --max-rows */
 
 struct writer {
 	const struct profile *p;
@@ -22,8 +23,9 @@ struct writer {
 	struct unrolled_path paths;
 	struct format_unit unit;
 	bool ordered;
-	uint32_t *first, *samples; /* by thread, if ordered */
-	struct thread_sums sums;   /* if not ordered */
+	struct thread_sums sums;
+	uint32_t heaviest; /* thread */
+	uint64_t most;	   /* its weight */
 	FILE *out;
 };
 
@@ -44,15 +46,34 @@ static bool next_run(const struct writer *w, struct run *run)
 		run->weight = w->sums.sum[run->node].weight;
 		return true;
 	}
-	run->node = profile_sample(w->p, w->samples[run->at]).node;
+	run->node = profile_sample(w->p, w->sums.samples[run->at]).node;
 	for (run->weight = 0; run->at < run->end; run->at++) {
-		struct profile_sample s = profile_sample(w->p, w->samples[run->at]);
+		struct profile_sample s = profile_sample(w->p, w->sums.samples[run->at]);
 
 		if (s.node != run->node)
 			break;
 		run->weight += s.weight;
 	}
 	return true;
+}
+
+/* Sets `ordered` to whether the samples have at most max frames. 0 or -ENOMEM. */
+static int count_frames(struct writer *w, uint64_t max)
+{
+	uint64_t frames = 0;
+
+	w->ordered = true;
+	for (uint32_t t = 0; t < threads_count(w->p->threads) && w->ordered; t++) {
+		struct run run = {.at = w->sums.first[t], .end = w->sums.first[t + 1]};
+
+		while (w->ordered && next_run(w, &run)) {
+			if (unrolled_path_to(&w->paths, run.node))
+				return -ENOMEM;
+			frames += w->paths.n;
+			w->ordered = frames <= max;
+		}
+	}
+	return 0;
 }
 
 static int speedscope_put_stacks(struct writer *w, struct run run, uint64_t *total)
@@ -91,8 +112,8 @@ static int speedscope_put_thread(struct writer *w, uint32_t thread)
 	char title[512];
 
 	if (w->ordered) {
-		all.at = w->first[thread];
-		all.end = w->first[thread + 1];
+		all.at = w->sums.first[thread];
+		all.end = w->sums.first[thread + 1];
 	} else {
 		thread_sums_go(&w->sums, thread);
 		all.end = w->sums.n;
@@ -105,6 +126,10 @@ static int speedscope_put_thread(struct writer *w, uint32_t thread)
 	fputs(",\"samples\":[", w->out);
 	if (speedscope_put_stacks(w, all, &total))
 		return -ENOMEM;
+	if (total > w->most) {
+		w->most = total;
+		w->heaviest = thread;
+	}
 	fputs("],\n\"weights\":[", w->out);
 	speedscope_put_weights(w, all);
 	fprintf(w->out, "],\n\"unit\":\"%s\",\"startValue\":0,\"endValue\":%llu}",
@@ -138,27 +163,26 @@ static int speedscope_put_all(struct writer *w)
 		}
 		putc('}', w->out);
 	}
-	fputs("]}}\n", w->out);
+	fprintf(w->out, "]},\n\"activeProfileIndex\":%u}\n", w->heaviest);
 	return r;
 }
 
 int format_speedscope(const struct profile *p, const struct format_options *o, FILE *out)
 {
 	uint64_t max = o->max_rows == FORMAT_ROWS ? ORDERED : o->max_rows;
-	struct writer w = {.p = p,
-			   .unit = format_unit(p),
-			   .ordered = !max || profile_samples(p) <= max,
-			   .out = out};
+	struct writer w = {.p = p, .unit = format_unit(p), .out = out};
 	int r = functions_new(p, &p->tree, &w.functions);
 
 	function_paths_init(&w.paths, &p->tree, &w.functions);
-	if (!r)
-		r = w.ordered ? profile_by_thread(p, &w.first, &w.samples)
-			      : thread_sums_new(p, &w.sums);
-	if (!r)
-		r = speedscope_put_all(&w);
-	free(w.first);
-	free(w.samples);
+	r = r ? r : thread_sums_new(p, &w.sums);
+	r = r ? r : count_frames(&w, max ? max : UINT64_MAX);
+	r = r ? r : speedscope_put_all(&w);
+	if (!r && !w.ordered)
+		format_remark(o,
+			      "%zu samples have too many frames for speedscope: the output adds "
+			      "up equal ones, not in order of time; write all with --max-rows=0, "
+			      "or select a part with --time or --tid",
+			      profile_samples(p));
 	thread_sums_free(&w.sums);
 	unrolled_path_free(&w.paths);
 	functions_free(&w.functions);

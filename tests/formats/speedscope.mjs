@@ -32,8 +32,10 @@ await test('speedscope opens speedscope', async () => {
 	is(rows.find(r => r[2] === 'foo::bar(int, int)'), ['5.00ms (5.7%)', '3.00ms (3.4%)', 'foo::bar(int, int)']);
 	is(rows.length, 16);
 });
-await test('speedscope opens one of several threads', async () => {
+await test('speedscope opens the heaviest of several threads', async () => {
 	const { rows } = await functions('huge.speedscope.json', 20);
+	const most = Math.max(...JSON.parse(readFileSync(`${folder}/huge.speedscope.json`, 'utf8')).profiles.map(one => one.endValue));
+	is(rows.find(r => r[2] === 'root')[0], `${(most / 1e6).toFixed(2)}ms (100%)`);
 	is(rows.find(r => r[2] === 'root').slice(0, 1), [rows.map(r => r[0]).find(t => t.includes('(100%)'))]);
 });
 await test('speedscope opens perf-script', async () => {

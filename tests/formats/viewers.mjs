@@ -117,8 +117,8 @@ await test('trace: no samples', () => is(trace('empty.trace.json'), { slices: 0,
 
 /* ---- the speedscope file, where there is no browser ------------------------------------- */
 
-await test('speedscope: the contexts of folded', () => {
-	const p = json('huge.speedscope.json'), sums = {};
+function speedscope(file) {
+	const p = json(file), sums = {};
 	for (const one of p.profiles) {
 		is(one.weights.length, one.samples.length);
 		is(one.weights.reduce((a, b) => a + b, 0), one.endValue);
@@ -128,6 +128,18 @@ await test('speedscope: the contexts of folded', () => {
 		});
 	}
 	is(sorted(sums), sorted(folded(`${folder}/huge.folded`)));
+	is(p.profiles[p.activeProfileIndex].endValue, Math.max(...p.profiles.map(one => one.endValue)), 'the heaviest thread is shown first');
+	return p.profiles;
+}
+const frames = profiles => profiles.flatMap(one => one.samples.map(s => s.length)).reduce((a, b) => a + b, 0);
+const inOrder = profiles => profiles.every(one => !/, not in order of time$/.test(one.name));
+await test('speedscope: the contexts of folded', () => {
+	const profiles = speedscope('huge.speedscope.json');
+	yes(inOrder(profiles) && frames(profiles) > 10000, 'in order of time');
+});
+await test('speedscope: more frames than --max-rows are sums', () => {
+	const profiles = speedscope('sums.speedscope.json');
+	yes(!inOrder(profiles) && new Set(profiles.map(one => one.endValue)).size > 1, 'sums, of threads of several weights');
 });
 await test('speedscope: no samples', () => is(json('empty.speedscope.json').profiles, []));
 console.log('end');

@@ -7,6 +7,11 @@
 
 report speedscope small.data small.speedscope.json
 report speedscope huge.data huge.speedscope.json
+report speedscope huge.data sums.speedscope.json --max-rows=10000
+check "speedscope --max-rows reports that samples have too many frames" grep \
+	-q '^pcce-report: 3000 samples have too many frames for speedscope' report.err
+report speedscope huge.data all.speedscope.json --max-rows=0
+check "speedscope --max-rows=0 is all" cmp huge.speedscope.json all.speedscope.json
 report speedscope empty.data empty.speedscope.json
 report firefox small.data small.firefox.json
 report firefox huge.data huge.firefox.json
