@@ -205,8 +205,12 @@ int output_file_create(struct output_file *o, const char *path, enum output_kind
 	struct stat st;
 	int r;
 
-	*o = (struct output_file){
-		.fd = -1, .kind = kind, .held = -1, .directory = -1, .path = strdup(path)};
+	*o = (struct output_file){.fd = -1, .kind = kind, .held = -1, .directory = -1};
+	if (!strcmp(path, "-")) {
+		o->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+		return o->fd < 0 ? error_set(why, -errno, "%s", strerror(errno)) : 0;
+	}
+	o->path = strdup(path);
 	if (!o->path)
 		return error_memory(why);
 	r = resolve(o, &st, why);
@@ -284,18 +288,43 @@ void output_file_discard(struct output_file *o)
 	o->path = NULL;
 }
 
+/* Writes for a stream, and keeps the reason of the first failure: a stream only knows that it
+ * failed, perhaps long before it is closed. */
+static ssize_t write_stream(void *cookie, const char *at, size_t n)
+{
+	struct output_file *o = cookie;
+	size_t left = n;
+
+	while (left && !o->error) {
+		ssize_t put = write(o->fd, at, left);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0) {
+			o->error = -errno;
+			break;
+		}
+		at += put;
+		left -= (size_t)put;
+	}
+	return (ssize_t)(n - left);
+}
+
+static int close_stream(void *cookie)
+{
+	struct output_file *o = cookie;
+
+	return close(o->fd);
+}
+
 int output_stream_open(struct output_file *o, const char *path, FILE **out, struct error *why)
 {
-	int r;
+	int r = output_file_create(o, path ? path : "-", OUTPUT_REPORT, why);
 
-	*o = (struct output_file){.fd = -1, .held = -1, .directory = -1};
-	*out = stdout;
-	if (!path)
-		return 0;
-	r = output_file_create(o, path, OUTPUT_REPORT, why);
 	if (r)
 		return r;
-	*out = fdopen(o->fd, "w");
+	*out = fopencookie(o, "w",
+			   (cookie_io_functions_t){.write = write_stream, .close = close_stream});
 	if (*out) {
 		/* Some formats write gigabytes. */
 		setvbuf(*out, NULL, _IOFBF, 1 << 20);
@@ -308,12 +337,11 @@ int output_stream_open(struct output_file *o, const char *path, FILE **out, stru
 
 int output_stream_close(struct output_file *o, FILE *out, int error)
 {
-	errno = 0;
-	if (!error && (fflush(out) || ferror(out)))
-		error = errno ? -errno : -EIO;
 	/* Some file systems report a full disk only here. */
-	if (out != stdout && fclose(out) && !error)
-		error = -errno;
+	int closed = fclose(out) ? -errno : 0;
+
+	if (!error)
+		error = o->error ? o->error : closed;
 	if (!error)
 		error = output_file_commit(o);
 	output_file_discard(o);

@@ -30,10 +30,11 @@ struct output_file {
 	char held_path[32];
 	char hidden[32]; /* name of a file until it gets its own */
 	bool named;	 /* hidden is the name of a file */
+	int error;	 /* of the first failed write of a stream, or 0 */
 };
 
 /* 0, or -errno with a reason in why, which continues "cannot create FILE: ". A device or a pipe is
- * opened directly. */
+ * opened directly; - is standard output. */
 int output_file_create(struct output_file *o, const char *path, enum output_kind kind,
 		       struct error *why);
 /* Gives the file its name. 0 or -errno. */
@@ -42,7 +43,7 @@ int output_file_commit(struct output_file *o);
 void output_file_discard(struct output_file *o);
 
 /* Opens a stream for a report: to a new file, or to standard output if path is NULL. 0, or -errno
- * as output_file_create(). */
+ * as output_file_create(). o must stay where it is until the stream is closed. */
 int output_stream_open(struct output_file *o, const char *path, FILE **out, struct error *why);
 /* Closes the stream. Commits the file if nothing failed, and removes it otherwise. error: what the
  * writer returned, 0 or -errno. Returns the first error, or 0. */

@@ -261,7 +261,8 @@ static int dump_json(const struct encoding_table *t, bool encoded, FILE *out)
 		json_array_append_new(sites, json_site(t, &t->sites[i]));
 	json_object_set_new(root, "function_list", functions);
 	json_object_set_new(root, "site_list", sites);
-	err = json_dumpf(root, out, JSON_INDENT(1)) ? -EIO : 0;
+	/* All other failures are write errors, which the caller finds with ferror(). */
+	err = json_dumpf(root, out, JSON_INDENT(1)) && !ferror(out) ? -ENOMEM : 0;
 	fputc('\n', out);
 	json_decref(root);
 	return err;

@@ -639,6 +639,14 @@ check "a full disk: reason" grep -q "cannot be replaced: File too large" err.txt
 is "no temporary file stays behind" "$(find . -name "*pcce-encode-*")" ""
 pcce-encode --dump one >/dev/full 2>err.txt
 is "--dump on a full device" $? 1
+{
+	seq -f '__attribute__((noipa)) void f%g(void) { }' 100
+	printf 'int main(void) { %s }\n' "$(seq -f 'f%g();' -s ' ' 100)"
+} >many.c
+# shellcheck disable=SC2086
+$CC -O2 $cflags many.c $ldflags -o many
+pcce-encode --dump=json many >/dev/full 2>err.txt
+is "--dump=json on a full device" "$? $(grep -c 'No space left on device$' err.txt)" "1 1"
 
 # ---- the linker wrapper ----------------------------------------------------------------
 

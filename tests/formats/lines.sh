@@ -98,3 +98,24 @@ pcce-report -q -i huge.data --format=perf-script --max-rows=100 -o /dev/null 2>q
 is "--quiet keeps it to itself" "$(cat quiet.err)" ""
 report perf-script huge.data all.perf --max-rows=0
 check "--max-rows=0 is all" cmp huge.perf all.perf
+
+# ---- a full device -------------------------------------------------------------------------
+
+# A writer may fail long before its end, and in the middle of a compressed part.
+if [ -e /dev/full ]; then
+	list=$(pcce-report --help | sed -n '/^Formats:/,/^$/s/^  \([a-z-]*\) .*/\1/p')
+	got="" wanted=""
+	for format in $list; do
+		for data in small huge; do
+			wanted+="$format $data 1 1"$'\n'
+			pcce-report -q -i $data.data --format="$format" -o /dev/full 2>full.err
+			got+="$format $data $? $(grep -c 'cannot write /dev/full: No space left on device$' full.err)"$'\n'
+		done
+		wanted+="$format >/dev/full 1 1"$'\n'
+		pcce-report -q -i huge.data --format="$format" 2>full.err >/dev/full
+		got+="$format >/dev/full $? $(grep -c 'standard output: No space left on device$' full.err)"$'\n'
+	done
+	is "each of $(wc -w <<<"$list") formats says that a device is full" "$got" "$wanted"
+else
+	skip "a full device" "there is no /dev/full"
+fi
