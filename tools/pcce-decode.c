@@ -40,7 +40,8 @@ static const struct argp_option options[] = {
 	 "Read no log: write the set of the contexts of PROGRAM in which these functions call each "
 	 "other, such as 'f < g' (g calls f) or 'f << g' (with others between)",
 	 0},
-	{"output", 'o', "FILE", 0, "With --select, write the set to FILE (default: pcce.set)", 0},
+	{"output", 'o', "FILE", 0,
+	 "With --select, write the set to FILE (default: pcce.set; -: standard output)", 0},
 	{"raw-names", 'R', NULL, 0, "Print C++ names as the linker knows them", 0},
 	{"simple-names", 'S', NULL, 0, "Print C++ names without parameters", 0},
 	{0},

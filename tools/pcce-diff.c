@@ -48,7 +48,7 @@ struct arguments {
 };
 
 static const struct argp_option options[] = {
-	{"output", 'o', "FILE", 0, "Write to FILE (default: standard output)", 0},
+	{"output", 'o', "FILE", 0, "Write to FILE (default, and -: standard output)", 0},
 	{"format", OPT_FORMAT, "FORMAT", 0, "Print in this format, see below (default: text)", 0},
 	{"by", OPT_BY, "WHAT", 0,
 	 "Distinguish contexts by calls or by names of functions (default: calls if both "
@@ -72,7 +72,7 @@ static error_t parse_diff_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'o':
-		a->output = arg;
+		a->output = strcmp(arg, "-") ? arg : NULL;
 		return 0;
 	case 'a':
 		a->all = true;

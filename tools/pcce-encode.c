@@ -49,6 +49,9 @@ static error_t parse_encode_option(int key, char *arg, struct argp_state *state)
 			message_usage(state, "cannot use --dump=%s: it must be text or json", arg);
 		return 0;
 	case 'o':
+		if (!strcmp(arg, "-"))
+			message_usage(state, "cannot write the encoded file to standard output; "
+					     "name a file with -o");
 		a->output = arg;
 		return 0;
 	case 'p':

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/message.h"
 #include "merge/merge.h"
 #include "base/output_file.h"
@@ -21,7 +22,9 @@ struct arguments {
 
 static const struct argp_option options[] = {
 	{"output", 'o', "FILE", 0,
-	 "Write to FILE (default: pcce.merged.data); keep an existing file as FILE.old", 0},
+	 "Write to FILE (default: pcce.merged.data); keep an existing file as FILE.old; -: "
+	 "standard output",
+	 0},
 	{"quiet", 'q', NULL, 0, "Print only warnings and errors", 0},
 	{0},
 };
@@ -32,6 +35,9 @@ static error_t parse_merge_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'o':
+		if (!strcmp(arg, "-") && isatty(STDOUT_FILENO))
+			message_usage(state, "cannot write a recording on a terminal: it is "
+					     "binary; name a file with -o");
 		a->output = arg;
 		return 0;
 	case 'q':
@@ -77,7 +83,8 @@ static int cannot_write_merged(const char *path, const char *reason)
 	return 1;
 }
 
-static int write_merged(const struct merge *m, const char *path)
+/* name: of path, for messages */
+static int write_merged(const struct merge *m, const char *path, const char *name)
 {
 	struct datafile_writer *w;
 	struct output_file out;
@@ -85,9 +92,9 @@ static int write_merged(const struct merge *m, const char *path)
 	int r = output_file_create(&out, path, OUTPUT_RECORDING, &why);
 
 	if (r)
-		return cannot_write_merged(path, why.text);
+		return cannot_write_merged(name, why.text);
 	progress_phase("writing");
-	r = datafile_writer_new(out.fd, path, &w);
+	r = datafile_writer_new(out.fd, name, &w);
 	if (!r) {
 		int closed;
 
@@ -102,7 +109,7 @@ static int write_merged(const struct merge *m, const char *path)
 	progress_end();
 	if (r) {
 		output_file_discard(&out);
-		return *why.text ? fail_merge(why.text) : cannot_write_merged(path, strerror(-r));
+		return *why.text ? fail_merge(why.text) : cannot_write_merged(name, strerror(-r));
 	}
 	return 0;
 }
@@ -110,6 +117,7 @@ static int write_merged(const struct merge *m, const char *path)
 int main(int argc, char **argv)
 {
 	struct arguments a = {.output = "pcce.merged.data"};
+	const char *name;
 	struct merge_counts counts;
 	struct merge *m;
 	struct error why;
@@ -130,13 +138,14 @@ int main(int argc, char **argv)
 			return fail_merge(why.text);
 		}
 	}
-	status = write_merged(m, a.output);
+	name = strcmp(a.output, "-") ? a.output : "standard output";
+	status = write_merged(m, a.output, name);
 	counts = merge_counts(m);
 	if (!status && !a.quiet)
 		message("pcce-merge",
 			"%s: %" PRIu64 " samples of %" PRIu64 " recordings, in %" PRIu64
 			" aggregated samples",
-			a.output, counts.samples, counts.files, counts.sums);
+			name, counts.samples, counts.files, counts.sums);
 	merge_free(m);
 	return status;
 }

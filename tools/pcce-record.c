@@ -290,6 +290,10 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 		o->sampler = arg;
 		break;
 	case 'o':
+		if (!strcmp(arg, "-"))
+			message_usage(state,
+				      "cannot write the recording to standard output: the command "
+				      "writes there; name a file with -o");
 		o->output = arg;
 		break;
 	case 'p':

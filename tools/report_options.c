@@ -42,7 +42,7 @@ enum {
 
 static const struct argp_option options[] = {
 	{"input", 'i', "FILE", 0, "Read FILE (default: pcce.data; -: standard input)", 1},
-	{"output", 'o', "FILE", 0, "Write to FILE (default: standard output)", 1},
+	{"output", 'o', "FILE", 0, "Write to FILE (default, and -: standard output)", 1},
 	{"format", OPT_FORMAT, "FORMAT", 0, "Print in this format, see below (default: tree)", 1},
 	{"stats", OPT_STATS, NULL, 0,
 	 "Print numbers about the recording instead, one `name: value' per line", 1},
@@ -371,6 +371,10 @@ static error_t parse_report_option(int key, char *arg, struct argp_state *state)
 		if (o->where == REPORT_VIEW && (o->format || o->stats || o->output))
 			message_usage(state, "cannot use --tui with --format, --stats or --output; "
 					     "leave out --tui");
+		if (o->output && !strcmp(o->output, "-")) {
+			o->output = NULL;
+			o->where = REPORT_TEXT;
+		}
 		return 0;
 	default:
 		return parse_selection_option(key, arg, state);

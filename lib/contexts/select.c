@@ -1,44 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Writes a set of contexts to a temporary file, and renames it: a program may be reading the old
- * one. */
-#define _GNU_SOURCE /* mkostemp */
-#include <errno.h>
-#include <fcntl.h>
+/* Writes a set of contexts to a file, which is replaced as a whole: a program may be reading the
+ * old one. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <pcce/decode.h>
+#include "base/output_file.h"
 #include "contexts/select.h"
 
 static int write_set_file(const char *path, const void *set, size_t size, struct error *why)
 {
-	char *temporary;
-	mode_t mask = umask(0);
-	FILE *out = NULL;
-	int fd, err = 0;
+	const char *name = strcmp(path, "-") ? path : "standard output";
+	struct output_file file;
+	struct error reason;
+	FILE *out;
+	int r = output_stream_open(&file, path, &out, &reason);
 
-	umask(mask);
-	if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
-		return error_memory(why);
-	fd = mkostemp(temporary, O_CLOEXEC);
-	if (fd >= 0 && !fchmod(fd, 0666 & ~mask))
-		out = fdopen(fd, "w");
-	if (!out)
-		err = errno;
-	if (out && fwrite(set, 1, size, out) != size)
-		err = errno;
-	if (out && fclose(out))
-		err = err ? err : errno;
-	if (!err && rename(temporary, path))
-		err = errno;
-	if (!out && fd >= 0)
-		close(fd);
-	if (err && fd >= 0)
-		unlink(temporary);
-	free(temporary);
-	return err ? error_set(why, -err, "cannot write %s: %s", path, strerror(err)) : 0;
+	if (r)
+		return error_set(why, r, "cannot write %s: %s", name, reason.text);
+	fwrite(set, 1, size, out);
+	r = output_stream_close(&file, out, 0);
+	return r ? error_set(why, r, "cannot write %s: %s", name, strerror(-r)) : 0;
 }
 
 int contexts_select(const char *expression, char **files, size_t n, const char *output,

@@ -42,6 +42,52 @@ for f in pcce-encode pcce-report pcce-record; do
 		sh -c "[ $status != 0 ] && grep -q /nonexistent log"
 done
 
+# ---- standard output as a file -----------------------------------------
+
+build_generator
+./generate small small.data
+cp "$top/tests/workloads/recursion.c" "$top/tests/workloads/burn.h" .
+# shellcheck disable=SC2046
+$CC -O2 -g $(pcce-config --cflags) recursion.c $(pcce-config --ldflags) -o recursion
+writes() { # NAME COMMAND...: with -o FILE and with -o - the command writes the same
+	local name=$1 status
+	shift
+	"$@" -o wanted >log 2>&1 || not_ok "$name -o FILE" log
+	"$@" -o - >got 2>log
+	status=$?
+	is "$name -o - is standard output" "$status $(cmp wanted got 2>&1) $(ls ./- 2>/dev/null)" "0  "
+}
+writes "pcce-report" pcce-report -q -i small.data
+writes "pcce-report --format=pprof" pcce-report -q -i small.data --format=pprof
+writes "pcce-diff" pcce-diff small.data small.data
+writes "pcce-merge" pcce-merge small.data
+writes "pcce-decode" pcce-decode --select='walk << main' recursion
+pcce-merge small.data -o - 2>log >/dev/full
+is "pcce-merge -o - to a full device" "$? $(grep -c 'standard output: No space left' log)" "1 1"
+pcce-merge small.data -o - >&- 2>log
+is "pcce-merge -o - without standard output" "$? $(cat log)" \
+	"1 pcce-merge: cannot write standard output: Bad file descriptor"
+refuses() { # NAME WORDS COMMAND...: one sentence with these words, and no file is made
+	local name=$1 words=$2
+	shift 2
+	"$@" >got 2>log
+	is "$name is refused" "$(($? != 0)) $(grep -c -F -e "$words" log) $(wc -c <got) $(ls ./- 2>/dev/null)" \
+		"1 1 0 "
+}
+refuses "pcce-record -o -" "cannot write the recording to standard output: the command writes there; name a file with -o" \
+	pcce-record -b self -o - -- /bin/echo text
+refuses "pcce-encode -o -" "cannot write the encoded file to standard output; name a file with -o" \
+	pcce-encode -o - recursion
+refuses "pcce-report --tui -o -" "leave out --tui" pcce-report -i small.data --tui -o -
+if command -v script >/dev/null; then
+	script -qec 'pcce-merge small.data -o -' /dev/null </dev/null >log 2>&1
+	check "pcce-merge -o - on a terminal is refused" grep -q 'cannot write a recording on a terminal' log
+	TERM=xterm script -qec 'pcce-report -i small.data -o -' /dev/null </dev/null >log 2>&1
+	check "pcce-report -o - on a terminal is text" grep -q 'main' log
+else
+	skip "-o - on a terminal" "script is not installed"
+fi
+
 # A command that cannot run gives the shell's status.  The status of a command is passed on.
 pcce-record -b self -o x.data -- /nonexistent >log 2>&1
 is "pcce-record of a missing command" $? 127
