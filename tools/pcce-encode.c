@@ -55,6 +55,9 @@ static error_t parse_encode_option(int key, char *arg, struct argp_state *state)
 		a->output = arg;
 		return 0;
 	case 'p':
+		if (a->profile)
+			message_usage(state, "cannot use more than one recording; join them with "
+					     "pcce-merge");
 		a->profile = arg;
 		return 0;
 	case 'v':

@@ -300,6 +300,9 @@ static error_t parse_report_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'i':
+		if (o->input)
+			message_usage(state, "cannot show more than one recording; join them with "
+					     "pcce-merge");
 		o->input = strcmp(arg, "-") ? arg : "/dev/stdin";
 		return 0;
 	case 'o':
@@ -368,6 +371,8 @@ static error_t parse_report_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (o->hot_by_given && !(o->select.hot > 0))
 			message_usage(state, "cannot use --hot-by without --hot");
+		if (!o->input)
+			o->input = "pcce.data";
 		if (o->where == REPORT_VIEW && (o->format || o->stats || o->output))
 			message_usage(state, "cannot use --tui with --format, --stats or --output; "
 					     "leave out --tui");
@@ -416,7 +421,6 @@ static const struct argp argp = {
 void report_options_parse(int argc, char **argv, struct report_options *o)
 {
 	*o = (struct report_options){
-		.input = "pcce.data",
 		.inlining = true,
 		.print.min_percent = -1,
 		.print.max_rows = FORMAT_ROWS,

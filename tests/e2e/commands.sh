@@ -42,7 +42,7 @@ for f in pcce-encode pcce-report pcce-record; do
 		sh -c "[ $status != 0 ] && grep -q /nonexistent log"
 done
 
-# ---- standard output as a file -----------------------------------------
+# ---- standard output as a file, and several recordings -----------------------------------------
 
 build_generator
 ./generate small small.data
@@ -78,6 +78,10 @@ refuses "pcce-record -o -" "cannot write the recording to standard output: the c
 	pcce-record -b self -o - -- /bin/echo text
 refuses "pcce-encode -o -" "cannot write the encoded file to standard output; name a file with -o" \
 	pcce-encode -o - recursion
+refuses "pcce-report with two recordings" "cannot show more than one recording; join them with pcce-merge" \
+	pcce-report -i small.data -i small.data
+refuses "pcce-encode with two recordings" "cannot use more than one recording; join them with pcce-merge" \
+	pcce-encode -p small.data -p small.data -o other recursion
 refuses "pcce-report --tui -o -" "leave out --tui" pcce-report -i small.data --tui -o -
 if command -v script >/dev/null; then
 	script -qec 'pcce-merge small.data -o -' /dev/null </dev/null >log 2>&1
