@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* See text.h. */
+#define _GNU_SOURCE /* asprintf */
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include "base/text.h"
 
@@ -75,4 +77,33 @@ const char *text_clean(const char *text, char *buffer, size_t size)
 	}
 	buffer[out] = 0;
 	return buffer;
+}
+
+/* Returns where text has n characters less, or its end. */
+static const char *skip_characters(const char *text, size_t n)
+{
+	bool good;
+
+	while (n-- && *text)
+		text += text_character(text, &good);
+	return text;
+}
+
+char *text_shorten_calls(const char *text, size_t most)
+{
+	const char *inner = text, *next, *head, *tail;
+	char *shorter;
+
+	while (*skip_characters(inner, most) && (next = strstr(inner, TEXT_CALLS)))
+		inner = next + strlen(TEXT_CALLS);
+	head = tail = skip_characters(inner, most);
+	if (*head) {
+		head = skip_characters(inner, most / 2);
+		for (next = tail, tail = head; *next; next = skip_characters(next, 1))
+			tail = skip_characters(tail, 1);
+	}
+	if (asprintf(&shorter, "%s%.*s%s%s", inner > text ? "…" TEXT_CALLS : "",
+		     (int)(head - inner), inner, tail > head ? "…" : "", tail) < 0)
+		return NULL;
+	return shorter;
 }

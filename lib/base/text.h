@@ -7,6 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Stands between the functions of a context in one line. No function's name contains it; those of
+ * C++ contain > and ->. */
+#define TEXT_CALLS " → "
+
 /* Returns part as a percentage of all; 0 if all is 0. */
 double text_percent(uint64_t part, uint64_t all);
 /* Returns the last component of a path, within it. */
@@ -20,5 +24,10 @@ size_t text_character(const char *text, bool *good);
  * change. Else it is in buffer, cut off at the buffer's end.
  */
 const char *text_clean(const char *text, char *buffer, size_t size);
+
+/* Returns a context in one line, which TEXT_CALLS joins, with only its innermost functions: those
+ * that have at most `most` characters together. The innermost one may be longer: it is cut in the
+ * middle. An ellipsis shows where text was left out. The caller frees it; NULL: no memory. */
+char *text_shorten_calls(const char *text, size_t most);
 
 #endif

@@ -65,11 +65,11 @@ static int print_context(const struct diff *d, uint32_t node, struct path *p, FI
 		const struct cct_key *key = d->tree.nodes[p->list[i]].key;
 
 		if (p->n > SHOWN + 1 && i == SHOWN / 2) {
-			fprintf(out, " > … %zu more …", p->n - SHOWN);
+			fprintf(out, TEXT_CALLS "… %zu more …", p->n - SHOWN);
 			i = p->n - SHOWN / 2 - 1;
 			continue;
 		}
-		fprintf(out, "%s%s%s", i ? " > " : "",
+		fprintf(out, "%s%s%s", i ? TEXT_CALLS : "",
 			text_clean(symbol_table_string(d->names, key->name), buffer,
 				   sizeof(buffer)),
 			key->repeat ? " ×N" : "");

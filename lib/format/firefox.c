@@ -326,11 +326,11 @@ static void firefox_put_samples(struct writer *w, const uint32_t *samples, size_
 }
 
 /* Writes the name of a thread. The format has no field for the creation context, so the name
- * contains it. */
+ * contains its innermost functions. */
 static int firefox_put_thread_name(struct writer *w, const struct thread *t)
 {
 	const char *name = symbol_table_string(w->p->names, t->name);
-	char *origin = format_origin(w->p, t), *both;
+	char *origin = format_short_origin(w->p, t), *both;
 	int n;
 
 	if (!origin)

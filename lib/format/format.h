@@ -62,6 +62,8 @@ struct format_unit format_cost_unit(const struct profile *p);
 /* Returns the creation context of a thread as text (thread_origins_text()), "[several]" if it has
  * several, or "" if it is unknown. The caller frees the text. NULL: no memory. */
 char *format_origin(const struct profile *p, const struct thread *t);
+/* Returns the same for a name, which must be short: the innermost functions. */
+char *format_short_origin(const struct profile *p, const struct thread *t);
 /* Copies a sentence about what the recording left out (--only) to buffer, and returns that; "": it
  * left out nothing. */
 const char *format_only(const struct profile *p, char *buffer, size_t size);

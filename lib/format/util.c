@@ -2,10 +2,13 @@
 /* Implements what several output formats share: units, creation contexts and remarks. */
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include "base/message.h"
 #include "base/text.h"
 #include "format/format.h"
+
+#define SHORT_ORIGIN 80 /* characters */
 
 char *format_origin(const struct profile *p, const struct thread *t)
 {
@@ -13,6 +16,17 @@ char *format_origin(const struct profile *p, const struct thread *t)
 		return strdup("");
 	return t->origin == THREAD_ORIGIN_SEVERAL ? strdup("[several]")
 						  : thread_origins_text(p->origins, t->origin);
+}
+
+char *format_short_origin(const struct profile *p, const struct thread *t)
+{
+	char *text = format_origin(p, t), *shorter;
+
+	if (!text)
+		return NULL;
+	shorter = text_shorten_calls(text, SHORT_ORIGIN);
+	free(text);
+	return shorter;
 }
 
 static struct format_unit unit_of(const char *event, uint64_t frequency, uint64_t period)

@@ -171,7 +171,8 @@ static int print_frame(void *ctx, const char *name)
 	struct printing *p = ctx;
 	char buffer[4096];
 
-	fprintf(p->out, "%s%s", p->more ? " > " : "", text_clean(name, buffer, sizeof(buffer)));
+	fprintf(p->out, "%s%s", p->more ? TEXT_CALLS : "",
+		text_clean(name, buffer, sizeof(buffer)));
 	p->more = true;
 	return 0;
 }

@@ -21,7 +21,7 @@ uint32_t thread_origins_number(struct thread_origins *o, const struct decode_spa
 uint32_t thread_origins_count(const struct thread_origins *o);
 
 /* Prints a creation context, outermost function first, with the place of the thread's creation at
- * the end: main > start_workers  pool.c:33. Needs names. */
+ * the end: main → start_workers  pool.c:33. Needs names. */
 void thread_origins_print(const struct thread_origins *o, uint32_t number, FILE *out);
 /* Returns the same text. The caller frees it; NULL: no memory. */
 char *thread_origins_text(const struct thread_origins *o, uint32_t number);

@@ -65,8 +65,8 @@ END_OF_C
 # shellcheck disable=SC2086 # lists of flags
 check "builds" $CC -O2 -g -pthread $cflags -I"$top/tests/workloads" program.c $ldflags -o program
 
-create_1='main > start_all  program\.c:33'
-create_2='main > start_all > \[thread\] > manager  program\.c:22'
+create_1='main → start_all  program\.c:33'
+create_2='main → start_all → \[thread\] → manager  program\.c:22'
 
 knows() { # NAME DATA
 	pcce-report -q -i "$2" --format=threads >"$2.threads" 2>&1
@@ -140,7 +140,7 @@ check "firefox" grep -Eq "\"name\":\"program \(created by $create_1\)\"" firefox
 pcce-report -q -i $data --format=pprof -o pprof
 pcce-report -q -i $data --format=otlp -o otlp
 check "otlp" \
-	bash -c "grep -aq 'main > start_all  program.c:33' otlp && grep -aq pcce.thread.origin otlp"
+	bash -c "grep -aq 'main → start_all  program.c:33' otlp && grep -aq pcce.thread.origin otlp"
 if command -v go >/dev/null; then
 	go tool pprof -tags pprof >tags 2>/dev/null
 	check "pprof's tags" grep -Eq ": $create_1$" tags
@@ -150,6 +150,53 @@ if command -v go >/dev/null; then
 	is "  and nothing else" "$(grep 'origin:' traces | grep -cv manager)" 0
 else
 	skip "pprof's tags" "go is not installed"
+fi
+
+# ---- names of C++ that contain > -------------------------------------------------------------
+
+cat >names.cc <<'END_OF_C'
+#include <pthread.h>
+#include "burn.h"
+
+template <typename A, typename B> struct pool_with_a_long_name {
+	static NOINLINE void *work(void *arg)
+	{
+		for (int i = 0; i < 40; i++)
+			burn(4000000);
+		return arg;
+	}
+	static NOINLINE void start()
+	{
+		pthread_t t;
+
+		if (!pthread_create(&t, nullptr, work, nullptr))
+			pthread_join(t, nullptr);
+		burn(1);
+	}
+};
+typedef pool_with_a_long_name<int, pool_with_a_long_name<long, char[(2 > 1)]> > pool;
+
+int main()
+{
+	pool_with_a_long_name<pool, pool>::start();
+	return 0;
+}
+END_OF_C
+# shellcheck disable=SC2086 # lists of flags
+check "builds" $CXX -O2 -g -pthread $cflags -I"$top/tests/workloads" names.cc $ldflags -o names
+if record self names.data ./names; then
+	pcce-report -q -i names.data --format=threads >threads
+	# shellcheck disable=SC2016 # of the expression
+	is "functions can be told apart" \
+		"$(awk -F ' → ' '/start\(\)/ { print NF, $1 ~ / main$/, $2 ~ /^pool_.*>::start\(\)  names.cc:[0-9]*$/ }' threads)" \
+		"2 1 1"
+	name=$(pcce-report -q -i names.data --format=firefox | grep -o '"names (created by [^"]*"')
+	check "firefox: a short name" \
+		grep -Eqx '"names \(created by … → pool_with.{31}….*:start\(\)  names.cc:[0-9]*\)"' <<<"$name"
+	check "jsonl: the whole" grep -q '"origin":"main → pool_.*>::start()  names.cc:' \
+		<(pcce-report -q -i names.data --format=jsonl)
+else
+	not_ok "recorded by self" names.data.err
 fi
 
 check "pcce-merge keeps it" pcce-merge -q -o merged.data $data $data

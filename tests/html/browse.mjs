@@ -285,20 +285,20 @@ await test('threads and spans of time are chosen, and everything shows them alon
 }));
 
 await test('a thread says in which context it was created', () => with_('threads.html', 'v=recording', async page => {
-	like(await page.locator('.recording').innerText(), /pool\s+200\s+201\s+100\s+unknown\s+pool\s+200\s+202\s+100\s+main > start_threads {1,2}main\.c:5/);
+	like(await page.locator('.recording').innerText(), /pool\s+200\s+201\s+100\s+unknown\s+pool\s+200\s+202\s+100\s+main → start_threads {1,2}main\.c:5/);
 	await tab(page, 'Flame graph');
 	await page.locator('.track', { hasText: 'pool 200/202' }).click();
 	await page.click('#details-toggle');
 	await clickGraph(page, 0.5, 2);
 	await tab(page, 'Over time');
-	await until(page, 'created by main > start_threads  main.c:5', () => page.locator('.origin').textContent());
+	await until(page, 'created by main → start_threads  main.c:5', () => page.locator('.origin').textContent());
 	await page.locator('.track', { hasText: 'pool 200/201' }).click();
 	await until(page, '', () => page.locator('.origin').textContent());
 	is(await page.locator('.origin').isVisible(), false);
 	await page.locator('.track', { hasText: 'pool 200/202' }).click();
 	await tab(page, 'Flame graph');
 	/* The graph may still be that of the other thread. */
-	await until(page, /Threads\s+pool 200\/202\s+created by main > start_threads {1,2}main\.c:5\s+100%/, async () => {
+	await until(page, /Threads\s+pool 200\/202\s+created by main → start_threads {1,2}main\.c:5\s+100%/, async () => {
 		await clickGraph(page, 0.5, 2);
 		return page.locator('#details').innerText();
 	});

@@ -187,7 +187,7 @@ static void threads(struct html_page *page)
 {
 	uint32_t top = child(0, "main", "/src/main.c", 1),
 		 start = child(top, "start_threads", "/src/main.c", 5);
-	static char created[] = "main > start_threads  main.c:5";
+	static char created[] = "main → start_threads  main.c:5";
 	uint32_t work =
 		child(child(0, "thread_start", "/src/thread.c", 2), "work", "/src/thread.c", 11);
 	uint32_t wait = child(start, "wait", "/src/main.c", 9);

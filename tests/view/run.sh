@@ -257,8 +257,8 @@ start "pcce-report -i origins.data" 100 30
 shows "their contexts" 'burn'
 keys t
 shows "what created a thread" \
-	'origins  thread [0-9]* of process [0-9]* *main > start_a  origins.c:[0-9]*$'
-shows "of a long chain its end" ' …[^ ]* .* > create_inner  origins.c:[0-9]*$'
+	'origins  thread [0-9]* of process [0-9]* *main → start_a  origins.c:[0-9]*$'
+shows "of a long chain its end" ' …[^ ]* .* → create_inner  origins.c:[0-9]*$'
 keys q q
 start "pcce-report -i origins.data" 60 30
 shows "in a narrow terminal" 'burn'
@@ -268,10 +268,10 @@ shows "... the end of it" ' thread [0-9]* of process [0-9]* *….*:[0-9]*$'
 for ((i = 0; i < 20 * 30; i++)); do
 	[ $((i % 20)) != 0 ] || keys j
 	capture
-	grep -q '^created by .* > ' screen && break
+	grep -q '^created by .* → ' screen && break
 	sleep 0.05
 done
-check "... and more of the current one's in the last line" grep '^created by .* > ' screen
+check "... and more of the current one's in the last line" grep '^created by .* → ' screen
 keys q q
 start "pcce-report -i threads.data --comm=worker --time=,30ms"
 shows "what the command line selects" '^10 of 41 samples'
