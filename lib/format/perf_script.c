@@ -14,7 +14,7 @@
  * Addresses are link-time addresses. An inlined frame has the address of the frame that it was
  * inlined into, and "inlined" in place of a file.
  *
- * A remark about recursion that is left out stands in parentheses, as perf once wrote the names of
+ * A remark about recursion that is left out is in parentheses, as perf once wrote the names of
  * processes among frames. stackcollapse-perf.pl, inferno and the Firefox profiler skip such names,
  * so they make no frame of it.
  */
@@ -89,7 +89,7 @@ static void make_perf_thread(void *ctx, uint32_t number, FILE *out)
 	fprintf(out, " %5u/%-5u ", t->pid, t->tid);
 }
 
-/* The name of a remark stands in brackets. */
+/* The name of a remark begins and ends with a bracket, which become parentheses. */
 static void perf_put_remark(const struct writer *w, uint32_t location)
 {
 	const struct location_line *line = &w->locations.lines[w->locations.list[location].first];
