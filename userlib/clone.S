@@ -9,8 +9,6 @@
  * ends without popping. The task has another stack, so the state is kept in the creator's frame. As
  * after vfork(), the state is marked as not decodable until it is restored. So this makes the
  * system call itself, as the C library does.
- *
- * The name is weak, for programs with a clone.
  */
 #include <cet.h>
 #include "asm.h"
@@ -28,10 +26,7 @@
 #define FRAME 40
 
 	.text
-	.p2align 4
-	.weak	clone
-	.type	clone, @function
-clone:
+	OWN clone
 	.cfi_startproc
 	_CET_ENDBR
 	mov	%edx, %eax

@@ -15,6 +15,7 @@
 #include <time.h>
 #include "internal.h"
 #include "next.h"
+#include "own.h"
 
 #define PLACES 512
 
@@ -27,7 +28,7 @@ static struct notified places[PLACES];
 static unsigned int n_places;
 static pthread_mutex_t places_lock = PTHREAD_MUTEX_INITIALIZER;
 
-__attribute__((visibility("default"), weak)) pid_t _Fork(void)
+pid_t pcce_own__Fork(void)
 {
 	static void *found;
 	pid_t (*real)(void) = (pid_t(*)(void))next_function(&found, NULL, "_Fork", NULL);
@@ -42,6 +43,8 @@ __attribute__((visibility("default"), weak)) pid_t _Fork(void)
 		pcce_after_raw_fork();
 	return pid;
 }
+
+PUBLIC_NAME(_Fork, _Fork);
 
 static void begin_notified(union sigval to)
 {
@@ -72,8 +75,7 @@ static struct notified *place_for(const struct sigevent *event)
 	return n;
 }
 
-__attribute__((visibility("default"), weak)) int
-timer_create(clockid_t clock, struct sigevent *event, timer_t *timer)
+int pcce_own_timer_create(clockid_t clock, struct sigevent *event, timer_t *timer)
 {
 	static void *found;
 	int (*real)(clockid_t, struct sigevent *, timer_t *) =
@@ -98,3 +100,5 @@ timer_create(clockid_t clock, struct sigevent *event, timer_t *timer)
 	with_place.sigev_value.sival_ptr = n;
 	return real(clock, &with_place, timer);
 }
+
+PUBLIC_NAME(timer_create, timer_create);

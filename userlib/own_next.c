@@ -34,6 +34,9 @@
 	X(syscall, syscall)                 \
 	X(prctl, prctl)                     \
 	X(vfork, vfork)                     \
+	X(_Fork, _Fork)                     \
+	X(clone, clone)                     \
+	X(timer_create, timer_create)       \
 	X(_setjmp, _setjmp)                 \
 	X(setjmp, setjmp)                   \
 	X(__sigsetjmp, __sigsetjmp)         \
