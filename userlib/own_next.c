@@ -69,13 +69,23 @@ static int is_named(const char *a, const char *b)
 	return 0;
 }
 
+/* The program must not see the message if there is none. */
+static int is_next(const void *found, const char *name)
+{
+	const void *next = real_dlsym(RTLD_NEXT, name);
+
+	if (!next)
+		dlerror();
+	return found == next;
+}
+
 void *__wrap_dlsym(void *handle, const char *name) __attribute__((weak, visibility("default")));
 void *__wrap_dlsym(void *handle, const char *name)
 {
 	void *found = real_dlsym(handle, name);
 
 	for (size_t i = 0; found && i < sizeof(functions) / sizeof(*functions); i++)
-		if (is_named(functions[i].name, name) && found == real_dlsym(RTLD_NEXT, name))
+		if (is_named(functions[i].name, name) && is_next(found, name))
 			return (void *)(uintptr_t)functions[i].own;
 	return found;
 }

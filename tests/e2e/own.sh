@@ -96,6 +96,20 @@ int main(void)
 END_C
 } >all.c
 
+# A name that only a library of dlopen() has.
+cat >alone.c <<'END_C'
+#include <dlfcn.h>
+
+int main(void)
+{
+	void *library = dlopen("libgcc_s.so.1", RTLD_NOW);
+
+	return !library || !dlsym(library, "_Unwind_SetIP") || dlerror();
+}
+END_C
+check "dlerror() knows no error after a dlsym() that finds" \
+	eval '$CC $cflags alone.c $ldflags -o alone && ./alone'
+
 for linker in bfd lld gold mold; do
 	if ! command -v ld.$linker >/dev/null; then
 		skip "$linker" "ld.$linker is not installed"
