@@ -204,10 +204,12 @@ void self_sample(struct pcce_thread *t, ucontext_t *context, uint32_t weight)
 	struct pcce_self_sample *s;
 	struct gathered g;
 	uint32_t flags;
+	/* libunwind makes system calls. */
+	bool unwinds = self_state.unwind && t->stack && !is_confined(CONFINED);
 	int n_stack = 0, complete = 0;
 	uint64_t now;
 
-	if (self_state.unwind && t->stack)
+	if (unwinds)
 		n_stack = unwind_stack(t, uc, &complete);
 	gather_stack(&g, t->sent);
 	flags = g.flags;
@@ -217,7 +219,7 @@ void self_sample(struct pcce_thread *t, ucontext_t *context, uint32_t weight)
 	describe_sites(&g);
 	/* After the modules: no module that the sample needs is described later than this. */
 	now = self_now();
-	if (self_state.unwind && t->stack) {
+	if (unwinds) {
 		flags |= PCCE_SAMPLE_STACK;
 		if (n_stack <= 0 || !complete || !is_outermost(t, t->stack[n_stack - 1]))
 			flags |= PCCE_SAMPLE_UNWIND_BAD;

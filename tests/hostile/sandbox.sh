@@ -204,4 +204,43 @@ for program in sandbox static; do
 done
 frequency=5000 record_options=--verify record self s.data ./sandbox thread syscall
 is "with --verify" "$? $(cat s.data.out)" "0 end"
+
+# The unwinder of --verify makes system calls, too.
+cat >few.c <<'END_C'
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#define ALLOW(n) BPF_JUMP(BPF_JMP | BPF_JEQ, n, 0, 1), BPF_STMT(BPF_RET, SECCOMP_RET_ALLOW)
+static volatile unsigned int v;
+static __attribute__((noinline)) void work(unsigned int n)
+{
+	while (n--)
+		v++;
+}
+int main(void)
+{
+	struct sock_filter f[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		ALLOW(SYS_write), ALLOW(SYS_rt_sigreturn), ALLOW(SYS_exit_group),
+		BPF_STMT(BPF_RET, SECCOMP_RET_KILL_PROCESS),
+	};
+	struct sock_fprog filter = {sizeof(f) / sizeof(*f), f};
+
+	work(30000000);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter))
+		return 1;
+	work(30000000);
+	return write(1, "end\n", 4) != 4;
+}
+END_C
+check "a program with few system calls builds" $CC -O2 -g $cflags few.c $ldflags -o few
+frequency=5000 record_options=--verify record self s.data ./few
+is "few system calls, with --verify" "$? $(cat s.data.out)" "0 end"
+check "few system calls, with --verify: verified before" [ "$(stat_of s.data verified)" -gt 0 ]
+check "few system calls, with --verify: not verified after" \
+	[ "$(stat_of s.data verified)" -lt "$(stat_of s.data samples)" ]
 done_testing
