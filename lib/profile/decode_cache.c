@@ -370,8 +370,10 @@ static int describe_state(struct decode_cache *d, const struct pending *pending,
 	}
 	state->depth = ctx->depth < UINT32_MAX ? ctx->depth : UINT32_MAX;
 	state->entries = entries < UINT32_MAX ? entries : UINT32_MAX;
-	state->status = outside ? outside->status : ctx->status;
-	state->reason = outside ? outside->reason : ctx->reason;
+	if (outside)
+		deep_part_status(outside, &ctx->status, &ctx->reason);
+	state->status = ctx->status;
+	state->reason = ctx->reason;
 	return 0;
 }
 

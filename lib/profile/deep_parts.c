@@ -75,6 +75,16 @@ uint64_t deep_parts_hash(const struct decode_context *ctx, uint64_t before)
 	return h + !h;
 }
 
+void deep_part_status(const struct deep_part *outside, enum decode_status *status,
+		      enum decode_reason *reason)
+{
+	/* A part that something is outside of has no other reason. */
+	if (*reason == DECODE_REASON_NOT_ENCODED && !outside->reason)
+		return;
+	*status = outside->status;
+	*reason = outside->reason;
+}
+
 static void words_of(const struct deep_rest *rest, uint32_t space, uint64_t words[ID_MAP_WORDS])
 {
 	words[0] = (uintptr_t)rest->node;
@@ -147,8 +157,7 @@ static int add_part(struct deep_parts *p, const struct decode_space *as, const s
 		out->depth += outside->depth;
 		out->entries = f->consumed + outside->entries;
 		out->origin = outside->origin;
-		out->status = outside->status;
-		out->reason = outside->reason;
+		deep_part_status(outside, &out->status, &out->reason);
 	}
 	if (p->config.builder && tree_builder_add(p->config.builder, as, &ctx,
 						  outside ? &outside->spot : NULL, 0, &out->spot))

@@ -36,6 +36,10 @@ void deep_parts_free(struct deep_parts *p);
 int deep_parts_find(struct deep_parts *p, const struct decode_space *as, uint32_t space,
 		    const struct deep_rest *rest, const struct deep_part **out);
 
+/* Changes the status and the reason of a part to those of the part and what is outside of it. */
+void deep_part_status(const struct deep_part *outside, enum decode_status *status,
+		      enum decode_reason *reason);
+
 /* A hash of a context, from the outermost frame inwards. before: that of what is outside of it;
  * 0: nothing is. */
 uint64_t deep_parts_hash(const struct decode_context *ctx, uint64_t before);

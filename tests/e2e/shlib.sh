@@ -168,8 +168,17 @@ __attribute__((noipa)) static void own(void) { burn(100000000); __asm__(""); }
 __attribute__((noipa)) static void one(void) { bare_work(); __asm__(""); }
 __attribute__((noipa)) static void two(void) { bare_call(own); __asm__(""); }
 __attribute__((noipa)) static void three(void) { own(); __asm__(""); }
-int main(void)
+__attribute__((noipa)) static int deep(int n)
 {
+	if (!n)
+		one();
+	return n ? (n % 2 ? deep(n - 1) : deep(n - 1) + 1) + 1 : 0;
+}
+int main(int argc, char **argv)
+{
+	(void)argv;
+	if (argc > 1)
+		return !deep(1000);
 	one();
 	two();
 	three();
@@ -191,4 +200,9 @@ pcce-report -i bare.data --format=folded >folded
 check "not encoded: in the library" grep -q 'main;one;\[truncated\];burn' folded
 check "not encoded: below the library" grep -q 'main;two;\[truncated\];.*;own' folded
 check "not encoded: elsewhere" grep -q 'main;three;own' folded
+# A deep context is decoded in parts.
+record_options=
+record self bare.data ./bare deep
+is "not encoded: all samples are marked in a deep context" \
+	"$(stat_of bare.data truncated_not_encoded)" "$(stat_of bare.data samples)"
 done_testing
