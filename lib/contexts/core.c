@@ -25,6 +25,7 @@
 #include "contexts/core.h"
 #include "contexts/symbols.h"
 #include "elf/encoding_note.h"
+#include "elf/encoding_table.h"
 #include "elf/module.h"
 #include "symbols/table_file.h"
 
@@ -43,8 +44,10 @@ struct core_contexts {
 
 struct opened {
 	struct elf_module elf;
-	void *table; /* NULL: none */
+	void *table; /* NULL: the file is not instrumented */
 	size_t table_size;
+	bool missing;  /* it is, and nobody has the table: this one says so */
+	bool separate; /* the table is not in the file */
 };
 
 static void close_opened(struct opened *o)
@@ -73,7 +76,11 @@ static int open_same(const char *path, const struct core_identity *wanted, struc
 	if (file.state == TABLE_FOUND) {
 		o->table = elf_section_read(file.fd, &file.section, &why);
 		o->table_size = file.section.size;
+	} else if (file.state != TABLE_NONE) {
+		o->table = encoding_table_missing(&o->table_size);
+		o->missing = true;
 	}
+	o->separate = o->missing || file.separate;
 	table_file_close(&file);
 	close(fd);
 	if (o->table)
@@ -82,7 +89,8 @@ static int open_same(const char *path, const struct core_identity *wanted, struc
 		return 0;
 	if (wanted->build_id_size != o->elf.build_id_size ||
 	    memcmp(wanted->build_id, o->elf.build_id, wanted->build_id_size) != 0 ||
-	    (o->table && (!wanted->has_encoding || memcmp(hash, wanted->encoding, 16) != 0))) {
+	    (o->table && !o->missing &&
+	     (!wanted->has_encoding || memcmp(hash, wanted->encoding, 16) != 0))) {
 		close_opened(o);
 		return -ESTALE;
 	}
@@ -167,10 +175,14 @@ static int add_file_mapping(struct core_contexts *c, const struct core_mapping *
 		complain_of_file(m, path, program || wanted.has_encoding, r);
 		return r == -ENOMEM ? r : 0;
 	}
-	if (!wanted.known && o.table)
+	if (!wanted.known && o.table && !o.missing)
 		message(NULL,
 			"cannot check that %s is what ran: the core does not have its headers",
 			path);
+	if (o.table && o.separate && elf_module_vaddr(&o.elf, m->offset, &module.vaddr)) {
+		module.table = o.table;
+		module.table_size = o.table_size;
+	}
 	r = pcce_decode_process_add(c->process, &module, sizeof(module), &why);
 	if (r < 0 && r != -ENOMEM)
 		message(NULL, "%s", why.text);

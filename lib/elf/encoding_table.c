@@ -556,3 +556,28 @@ int encoding_table_exit_path(const struct encoding_table *t, uint32_t from, uint
 	}
 	return n;
 }
+
+void *encoding_table_missing(size_t *size)
+{
+	struct pcce_table head = {
+		.magic = PCCE_TABLE_MAGIC,
+		.version = PCCE_TABLE_VERSION,
+		.header_size = sizeof(head),
+		.size = sizeof(head) + 8,
+		.flags = PCCE_TABLE_MISSING,
+	};
+	struct pcce_table_array *const arrays[] = {&head.funcs,	  &head.parts,	 &head.sites,
+						   &head.edges,	  &head.tails,	 &head.helpers,
+						   &head.strings, &head.landings};
+	void *table = calloc(1, head.size);
+
+	for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
+		arrays[i]->offset = sizeof(head);
+	head.strings.count = 1;
+	*size = head.size;
+	if (!table)
+		return NULL;
+	memcpy(table, &head, sizeof(head));
+	((struct pcce_table *)table)->crc = (uint32_t)crc32_z(0, table, head.size);
+	return table;
+}

@@ -67,6 +67,9 @@ const char *encoding_table_string(const struct encoding_table *t, uint32_t offse
  */
 uint32_t encoding_table_landing(const struct encoding_table *t, uint32_t site);
 
+/* Makes the table of a module without one, which says so (PCCE_TABLE_MISSING). NULL: no memory. */
+void *encoding_table_missing(size_t *size);
+
 /*
  * The in-edge i of func whose range holds id, as an index into edges: one step of decoding. The
  * caller is sites[edges[i].site].func, with the id - edges[i].value. PCCE_NONE: no in-edge holds

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "base/uthash.h"
 #include "base/mapped_file.h"
@@ -101,32 +100,6 @@ static void open_table(struct record_modules *m, struct entry *e, const struct t
 	e->table = NULL;
 }
 
-/* Makes the table that says that there is none. */
-static void add_missing_table(struct entry *e)
-{
-	struct pcce_table head = {
-		.magic = PCCE_TABLE_MAGIC,
-		.version = PCCE_TABLE_VERSION,
-		.header_size = sizeof(head),
-		.size = sizeof(head) + 8,
-		.flags = PCCE_TABLE_MISSING,
-	};
-	struct pcce_table_array *const arrays[] = {&head.funcs,	  &head.parts,	 &head.sites,
-						   &head.edges,	  &head.tails,	 &head.helpers,
-						   &head.strings, &head.landings};
-
-	for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
-		arrays[i]->offset = sizeof(head);
-	head.strings.count = 1;
-	e->table_size = head.size;
-	e->table = calloc(1, head.size);
-	if (!e->table)
-		return;
-	memcpy(e->table, &head, sizeof(head));
-	((struct pcce_table *)e->table)->crc = (uint32_t)crc32_z(0, e->table, head.size);
-	e->module.missing = !encoding_table_open(e->table, e->table_size, &e->module.table, NULL);
-}
-
 /* Opens the table, or warns that it is missing. */
 static void find_table(struct record_modules *m, struct entry *e)
 {
@@ -141,7 +114,9 @@ static void find_table(struct record_modules *m, struct entry *e)
 		snprintf(text, sizeof(text), "%s %s: contexts lack its functions%s", e->path,
 			 table_state_text(file.state), table_state_remedy(file.state));
 		m->warn(text);
-		add_missing_table(e);
+		e->table = encoding_table_missing(&e->table_size);
+		e->module.missing = e->table && !encoding_table_open(e->table, e->table_size,
+								     &e->module.table, NULL);
 	}
 	table_file_close(&file);
 }

@@ -169,4 +169,32 @@ mv core group.5
 pcce-core --group group.* >groups 2>groups.err
 is "cores with one context are a group" "$(grep -o '^[0-9]* core.*' groups | sed 's/ by.*):/:/')" \
 	"$(printf '%s\n' '3 cores: group.1 group.2 group.3' '1 core: group.4' '1 core: group.5')"
+
+# The table is in a debug file, and a library is instrumented and not encoded.
+cat >between.c <<'END'
+__attribute__((noipa)) static int within(void (*f)(void)) { f(); return 1; }
+int between(void (*f)(void)) { return within(f) + 1; }
+END
+cat >split.c <<'END'
+#include <stdlib.h>
+int between(void (*f)(void));
+__attribute__((noipa)) static void fall(void) { abort(); }
+int main(int argc, char **argv) { (void)argv; return argc > 1 ? between(fall) : (fall(), 0); }
+END
+# shellcheck disable=SC2046
+$CC -O1 -g $(pkg-config --cflags pcce) -fPIC -shared between.c -o libbetween.so
+build split -O1 split.c -L. -lbetween -Wl,-rpath,"$PWD" || not_ok "split.c is built" split.log
+crash ./split library
+pcce-core core >printed 2>printed.err
+is "a library that is not encoded: both gaps" "$(grep -c '\[truncated\]' printed)" 2
+objcopy --only-keep-debug split split.debug
+strip -R .pcce split
+objcopy --add-gnu-debuglink=split.debug split
+rm -f libbetween.so
+# shellcheck disable=SC2046
+$CC -O1 -g -fPIC -shared between.c -o libbetween.so
+crash ./split
+pcce-core core >printed 2>printed.err
+is "a table in a debug file: the context" "$(grep -o '#[0-9]*  *\(fall\|main\)' printed | sed 's/.* //' | xargs)" \
+	"fall main"
 done_testing
