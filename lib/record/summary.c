@@ -128,7 +128,7 @@ static void print_count_summary(const struct record_summary *s)
 		say("warning: %s calls were not counted: there was not enough memory, or the "
 		    "program's state was lost",
 		    n);
-	if (!s->samples)
+	if (!s->samples && !(s->options->engine && !strcmp(s->options->engine, "empty")))
 		say("warning: no calls were counted: the program entered no instrumented "
 		    "function%s",
 		    s->options->bursts ? " in a burst; use longer or more frequent ones" : "");

@@ -195,6 +195,6 @@ rm -f libbetween.so
 $CC -O1 -g -fPIC -shared between.c -o libbetween.so
 crash ./split
 pcce-core core >printed 2>printed.err
-is "a table in a debug file: the context" "$(grep -o '#[0-9]*  *\(fall\|main\)' printed | sed 's/.* //' | xargs)" \
-	"fall main"
+is "a table in a debug file: the context" \
+	"$(grep -o '#[0-9]*  *\(fall\|main\)' printed | sed 's/.* //' | xargs)" "fall main"
 done_testing
