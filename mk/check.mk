@@ -16,7 +16,7 @@ RESTORING := $(O)/tests/pcce-record
 ORACLES := $(addprefix $(O)/tests/oracle/,step damage counted generate)
 
 .PHONY: units oracle check check-vm check-vm-debug check-distros check-install check-verify \
-	check-oracle check-suites fuzz fuzzers
+	check-fast check-long check-oracle check-suites fuzz fuzzers
 
 units: $(UNITS) $(RESTORING)                    ## unit test programs
 oracle: $(ORACLES)                              ## the single-stepper
@@ -51,6 +51,14 @@ endef
 check:                                          ## set up, build, run tests (SUITES="WORD...": some)
 	$(call set_up_and_make,,all units oracle)
 	$(Q)tests/run $(SUITES)
+
+check-fast:                                     ## the first stage of the tests: a minute
+	$(Q)+$(MAKE) --no-print-directory all units
+	$(Q)tests/run --fast
+
+check-long:                                     ## unit tests on ten times as many random cases
+	$(call set_up_and_make,,all units)
+	$(Q)PCCE_TEST_LONG=1 tests/run unit
 
 check-distros:                                  ## ... in Debian 12, 13 and sid (DISTROS="WORD...")
 	$(Q)scripts/setup

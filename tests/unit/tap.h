@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static int tap_tests, tap_failures;
 
@@ -27,6 +28,12 @@ __attribute__((format(printf, 3, 4))) static inline bool tap_ok(bool good, const
 	}
 	fflush(stdout);
 	return good;
+}
+
+/* How many of up to n random cases to try: a tenth, or all if PCCE_TEST_LONG is set. */
+static inline long tap_rounds(long n)
+{
+	return getenv("PCCE_TEST_LONG") ? n : n / 10;
 }
 
 static inline int tap_done(void)

@@ -2,7 +2,7 @@
 /*
  * Decodes random runs of the process of decode_fixture.c at every step and compares the result with
  * the truth. Also decodes contexts of a million frames, and random samples, which need not decode
- * but must do no harm. PCCE_FUZZ_ROUNDS sets their number, for use with a sanitizer.
+ * but must do no harm.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -430,8 +430,7 @@ static void random_state(uint64_t ip)
 
 static void test_random_samples(void)
 {
-	const char *env = getenv("PCCE_FUZZ_ROUNDS");
-	long rounds = env ? atol(env) : 200000, counts[4] = {0};
+	long rounds = tap_rounds(1000000), counts[4] = {0};
 	struct decode_context ctx = {0};
 	bool good = true;
 

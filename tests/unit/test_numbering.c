@@ -368,38 +368,40 @@ static void all_random(void)
 					      poor = {.limit = 40, .effort = 200},
 					      poorest = {.limit = 1000, .effort = 1};
 
-	test_random("acyclic graphs", 1500, &acyclic, &plain);
-	test_random("cyclic graphs", 1500, &cyclic, &plain);
-	test_random("tail calls", 1500, &tails, &plain);
-	test_random("tail calls, no function can be entered", 1500, &plain_tails, &plain);
-	test_random("mostly roots", 1500, &roots, &plain);
-	test_random("mostly tail calls", 1500, &many_tails, &plain);
-	test_random("dense graphs", 1000, &dense, &plain);
-	test_random("deep graphs", 500, &deep, &plain);
-	test_random("given order", 1000, &cyclic, &given);
-	test_random("given order with tail calls", 1000, &tails, &given);
-	test_random("overflow", 1000, &deep, &small);
-	test_random("overflow with tail calls", 1000, &tails, &small);
-	test_random("overflow with mostly roots", 1000, &roots, &small);
-	test_random("overflow of a tiny limit with mostly roots", 1000, &roots, &tiny);
-	test_random("overflow with mostly tail calls", 1000, &many_tails, &small);
-	test_random("overflow of a tiny limit", 1000, &dense, &tiny);
-	test_random("overflow, little effort", 1000, &deep, &poor);
-	test_random("overflow with tail calls, little effort", 1000, &tails, &poor);
-	test_random("overflow with mostly tail calls, little effort", 1000, &many_tails, &poor);
-	test_random("samples", 500, &sampled, &plain);
-	test_random("samples, overflow", 1000, &sampled, &small);
-	test_random("samples, overflow with tail calls", 1000, &sampled_tails, &small);
-	test_random("samples, overflow of a tiny limit", 1000, &sampled_tails, &tiny);
-	test_random("samples, overflow with mostly roots", 1000, &sampled_roots, &tiny);
-	test_random("samples, overflow, little effort", 1000, &sampled, &poorest);
-	test_random("counts of entries, overflow", 1000, &counted, &small);
-	test_random("counts of entries, no effort at all", 1000, &counted, &poorest);
-	test_random("members of types", 1500, &members, &plain);
-	test_random("members of types, no cycles", 1500, &acyclic_members, &plain);
-	test_random("members of types, overflow", 1000, &acyclic_members, &small);
-	test_random("no effort at all", 1000, &deep, &poorest);
-	test_random("no effort at all, tail calls", 1000, &many_tails, &poorest);
+	test_random("acyclic graphs", tap_rounds(1500), &acyclic, &plain);
+	test_random("cyclic graphs", tap_rounds(1500), &cyclic, &plain);
+	test_random("tail calls", tap_rounds(1500), &tails, &plain);
+	test_random("tail calls, no function can be entered", tap_rounds(1500), &plain_tails,
+		    &plain);
+	test_random("mostly roots", tap_rounds(1500), &roots, &plain);
+	test_random("mostly tail calls", tap_rounds(1500), &many_tails, &plain);
+	test_random("dense graphs", tap_rounds(1000), &dense, &plain);
+	test_random("deep graphs", tap_rounds(500), &deep, &plain);
+	test_random("given order", tap_rounds(1000), &cyclic, &given);
+	test_random("given order with tail calls", tap_rounds(1000), &tails, &given);
+	test_random("overflow", tap_rounds(1000), &deep, &small);
+	test_random("overflow with tail calls", tap_rounds(1000), &tails, &small);
+	test_random("overflow with mostly roots", tap_rounds(1000), &roots, &small);
+	test_random("overflow of a tiny limit with mostly roots", tap_rounds(1000), &roots, &tiny);
+	test_random("overflow with mostly tail calls", tap_rounds(1000), &many_tails, &small);
+	test_random("overflow of a tiny limit", tap_rounds(1000), &dense, &tiny);
+	test_random("overflow, little effort", tap_rounds(1000), &deep, &poor);
+	test_random("overflow with tail calls, little effort", tap_rounds(1000), &tails, &poor);
+	test_random("overflow with mostly tail calls, little effort", tap_rounds(1000), &many_tails,
+		    &poor);
+	test_random("samples", tap_rounds(500), &sampled, &plain);
+	test_random("samples, overflow", tap_rounds(1000), &sampled, &small);
+	test_random("samples, overflow with tail calls", tap_rounds(1000), &sampled_tails, &small);
+	test_random("samples, overflow of a tiny limit", tap_rounds(1000), &sampled_tails, &tiny);
+	test_random("samples, overflow with mostly roots", tap_rounds(1000), &sampled_roots, &tiny);
+	test_random("samples, overflow, little effort", tap_rounds(1000), &sampled, &poorest);
+	test_random("counts of entries, overflow", tap_rounds(1000), &counted, &small);
+	test_random("counts of entries, no effort at all", tap_rounds(1000), &counted, &poorest);
+	test_random("members of types", tap_rounds(1500), &members, &plain);
+	test_random("members of types, no cycles", tap_rounds(1500), &acyclic_members, &plain);
+	test_random("members of types, overflow", tap_rounds(1000), &acyclic_members, &small);
+	test_random("no effort at all", tap_rounds(1000), &deep, &poorest);
+	test_random("no effort at all, tail calls", tap_rounds(1000), &many_tails, &poorest);
 }
 
 /* ---- small graphs with known results ----------------------------------------------- */
@@ -760,9 +762,10 @@ int main(void)
 	test_layers(256, true, 12, 20, "the same with tail calls");
 	/* A bound against quadratic behaviour, not a measurement: the limit is many times what is
 	 * needed. */
-	test_large(100000, 5, 60, "100,000 functions");
-	if (getenv("PCCE_TEST_LARGE")) {
+	test_large(20000, 5, 60, "20,000 functions");
+	if (getenv("PCCE_TEST_LONG")) {
 		test_layers(2560, false, 6, 200, "1,000,000 sites: small ids, by many cuts");
+		test_large(100000, 5, 60, "100,000 functions");
 		test_large(1000000, 10, 600, "1,000,000 functions");
 	}
 	return tap_done();

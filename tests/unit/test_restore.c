@@ -308,7 +308,7 @@ static void follow(const struct restore_ops *ops, unsigned int threshold, unsign
 		uint64_t before;
 		int result;
 
-		if (i % 20000 == 0) {
+		if (i % 5000 == 0) {
 			make_program(t->requests + i + 1);
 			restore_map_free(&map);
 			for (int j = 0; j < 40; j++)
@@ -358,9 +358,9 @@ static void check_imprecise(void)
 {
 	struct totals none = {0}, half = {0}, all = {0};
 
-	follow(&imprecise, 0, 4, 200000, &none);
-	follow(&imprecise, 50, 4, 200000, &half);
-	follow(&imprecise, RESTORE_CERTAIN, 4, 200000, &all);
+	follow(&imprecise, 0, 4, tap_rounds(200000), &none);
+	follow(&imprecise, 50, 4, tap_rounds(200000), &half);
+	follow(&imprecise, RESTORE_CERTAIN, 4, tap_rounds(200000), &all);
 	printf("# imprecise: threshold 0: %llu unwound, %llu differ; 50: %llu, %llu; 100: %llu\n",
 	       (unsigned long long)none.unwinds, (unsigned long long)none.differ,
 	       (unsigned long long)half.unwinds, (unsigned long long)half.differ,
@@ -436,13 +436,16 @@ int main(void)
 	check_unchanged(&with_stack, "a stack with unchanged words costs nothing", 16);
 	check_unreadable(&precise);
 	check_unreadable(&with_stack);
-	check_precise("small changes", &precise, 4, 1500000, 0.85);
-	check_precise("large changes", &precise, 40, 500000, 0.85);
-	check_precise("down to a function that ends the sequence", &foreign, 8, 1000000, 0.5);
-	check_precise("small changes, with the words of the stack", &with_stack, 4, 1500000, 0.85);
-	check_precise("large changes, with the words of the stack", &with_stack, 40, 500000, 0.85);
+	check_precise("small changes", &precise, 4, tap_rounds(1500000), 0.85);
+	check_precise("large changes", &precise, 40, tap_rounds(500000), 0.85);
+	check_precise("down to a function that ends the sequence", &foreign, 8, tap_rounds(1000000),
+		      0.5);
+	check_precise("small changes, with the words of the stack", &with_stack, 4,
+		      tap_rounds(1500000), 0.85);
+	check_precise("large changes, with the words of the stack", &with_stack, 40,
+		      tap_rounds(500000), 0.85);
 	check_precise("down to a function that ends the sequence, with the words of the stack",
-		      &foreign_with_stack, 8, 1000000, 0.5);
+		      &foreign_with_stack, 8, tap_rounds(1000000), 0.5);
 	check_imprecise();
 	return tap_done();
 }
