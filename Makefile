@@ -134,6 +134,9 @@ include userlib/build.mk
 userlib: $(USERLIB_TARGETS)                     ## the runtime library
 include mk/decode.mk
 
+compile_commands.json: FORCE                    # for clangd, with the flags of each file
+	$(Q)$(MAKE) --no-print-directory -nB V=1 all units | scripts/compile-commands >$@
+
 help:                                           ## this list
 	@echo 'targets:'
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile plugin/build.mk mk/*.mk | \
