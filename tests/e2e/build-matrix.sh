@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# runs beside others
 #
 # Builds one small project (tests/e2e/project) in many ways: optimisation levels, linkers, PIE or
 # not, static, LTO, --gc-sections, CMake, autoconf with libtool, parallel make.  Every result must

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# runs beside others
 #
 # Tests what every command promises: --help, --version, a manual page, one sentence for a wrong
 # option.  Also tests `make install` into a staging directory, and `make uninstall`.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# runs beside others
 #
 # Tests one installation with several compilers: each GCC that is installed here with its plugin
 # headers builds a program, objects of different compilers are linked into one program, and a

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# runs beside others
 #
 # Tests completion in bash and zsh.  Every option of --help must be offered, with its possible
 # values.  The test types into real shells, in a terminal that tmux makes.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# runs beside others
 # seconds: 300
 #
 # pcce-record --count of instrumented shared libraries: linked, opened, closed and preloaded.  The

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# runs beside others
 # seconds: 1500
 #
 # pcce-record --count: the counts of all contexts against true ones.  The single-stepper

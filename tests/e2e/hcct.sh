@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# runs beside others
 # seconds: 900
 #
 # pcce-record --count --hot: counts of calls in bounded memory.  The exact counts of the same

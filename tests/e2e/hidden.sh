@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# runs beside others
 #
 # Tests links that hide symbols: version scripts and --exclude-libs.  The runtime's names must stay
 # visible to libraries, and contexts must be those of a plain link.  Where names are hidden in

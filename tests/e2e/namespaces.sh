@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# runs beside others
 #
 # Tests libraries that the dynamic linker gives another libpcce.so.0 than the program's runtime:
 # by dlmopen(), dlopen() with RTLD_DEEPBIND, and auditing (tests/e2e/namespaces).  Their contexts

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# runs beside others
 #
 # Tests programs that define functions which the runtime replaces (tests/e2e/own).  Their
 # definitions prevail as in a plain link, and contexts are those of a program without them.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# runs beside others
 #
 # Tests sanitizers and valgrind on instrumented programs (tests/e2e/sanitizers).  A program without
 # mistakes must behave as usual, without reports.  A mistake must be reported with the same

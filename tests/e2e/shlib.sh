@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# runs beside others
 #
 # Tests contexts that cross modules.  A program, a library it is linked with, and the same library
 # opened again by dlopen under another name call each other.

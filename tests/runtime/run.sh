@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# runs beside others
 #
 # Tests the runtime library and the self sampler.  The programs here push by hand, so neither the
 # plugin nor pcce-encode is needed.
