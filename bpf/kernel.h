@@ -48,6 +48,7 @@ struct task_struct {
 	int tgid;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
+	struct completion *vfork_done;
 	struct signal_struct *signal;
 	struct thread_struct thread;
 } __attribute__((preserve_access_index));
@@ -85,6 +86,7 @@ struct bpf_perf_event_data_kern {
 
 struct pt_regs {
 	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, di;
+	unsigned long orig_ax;
 	unsigned long ip;
 	unsigned long sp;
 } __attribute__((preserve_access_index));

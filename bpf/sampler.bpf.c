@@ -37,6 +37,7 @@
  */
 #include <linux/bpf.h>
 #include <linux/types.h>
+#include <asm/unistd_64.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 
@@ -435,6 +436,29 @@ static __always_inline void identify_thread(struct task_struct *task, __u32 *pid
 	*tid = task->pid;
 }
 
+/* Returns the thread's number in its own pid namespace. The struct is read through a number: old
+ * verifiers refuse such a sum with a pointer. */
+static __always_inline __u32 own_number(struct task_struct *task)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	struct upid *u =
+		(struct upid *)((__u64)__builtin_preserve_access_index(&pid->numbers[0]) +
+				(__u64)BPF_CORE_READ(pid, level) * bpf_core_type_size(struct upid));
+
+	return BPF_CORE_READ(u, nr);
+}
+
+/*
+ * Is the page that of a thread which the kernel has just made the main thread, in execve()? Until
+ * the kernel also replaces the memory, such a thread has the main thread's number, and its own
+ * page. The child of a vfork() has its parent's page rightly.
+ */
+static __always_inline int belongs_to_other(struct task_struct *task, __u64 system_call, __u32 tid)
+{
+	return (system_call == __NR_execve || system_call == __NR_execveat) && !task->vfork_done &&
+	       own_number(task) != tid;
+}
+
 /* Only if event_known. */
 static __always_inline struct perf_event *kernel_event(struct event_context *event)
 {
@@ -526,7 +550,7 @@ static __always_inline int sample_thread(struct event_context *event)
 {
 	struct task_struct *task = event_task(event);
 	__u64 ip, sp, r11, kip = 0, id = 0, ext = 0, fsbase = task->thread.fsbase, pos, size, at;
-	__u64 segment_size = 1ULL << segment_shift, segment;
+	__u64 segment_size = 1ULL << segment_shift, segment, system_call = -1ULL;
 	__u32 cpu = bpf_get_smp_processor_id(), index, flags = 0, pid, tid;
 	struct stack_copy copy = {};
 	struct sampler_control *control;
@@ -578,6 +602,7 @@ static __always_inline int sample_thread(struct event_context *event)
 		ip = regs->ip;
 		sp = regs->sp;
 		r11 = regs->r11;
+		system_call = regs->orig_ax;
 		if (copy_stacks)
 			copy.registers = PCCE_STACK_REGISTERS(regs);
 		flags = PCCE_SAMPLE_KERNEL;
@@ -591,6 +616,8 @@ static __always_inline int sample_thread(struct event_context *event)
 		if (stack.page && !read_thread_page(to, stack.page))
 			stack.page = 0;
 	}
+	if (stack.page && belongs_to_other(task, system_call, ((const struct pcce_page *)to)->tid))
+		stack.page = 0;
 	if (stack.page) {
 		const struct pcce_page *head = (const struct pcce_page *)to;
 

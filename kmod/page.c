@@ -20,9 +20,12 @@
  *  - Memory that was unmapped, protected or given back is an error, too. No page is pinned, so none
  *    can become stale.
  */
+#include <linux/ptrace.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
 #include <asm/fsgsbase.h>
+#include <asm/unistd.h>
 
 #include "page.h"
 #include "segments.h"
@@ -95,6 +98,19 @@ static bool get_thread_pointer(u64 *out, bool in_kernel)
 	return !(in_kernel && in_nmi() && *out != current->thread.fsbase);
 }
 
+/*
+ * Is the page that of a thread which the kernel has just made the main thread, in execve()? Until
+ * the kernel also replaces the memory, such a thread has the main thread's number, and its own
+ * page. The child of a vfork() has its parent's page rightly.
+ */
+static bool is_page_of_other(u32 tid)
+{
+	unsigned long system_call = task_pt_regs(current)->orig_ax;
+
+	return (system_call == __NR_execve || system_call == __NR_execveat) &&
+	       !current->vfork_done && task_pid_vnr(current) != tid;
+}
+
 void pcce_read_page(const struct pcce_session *s, struct pcce_cpu *c, void *to, size_t room,
 		    struct pcce_reading *r)
 {
@@ -118,6 +134,10 @@ void pcce_read_page(const struct pcce_session *s, struct pcce_cpu *c, void *to, 
 			r->flags |= PCCE_SAMPLE_OUTSIDE;
 			return;
 		}
+	}
+	if (r->flags & PCCE_SAMPLE_KERNEL && is_page_of_other(head->tid)) {
+		r->flags |= PCCE_SAMPLE_OUTSIDE;
+		return;
 	}
 	r->has_page = true;
 	r->id = head->id;

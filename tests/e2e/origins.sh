@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # Tests the creation context of threads, beyond the workload `origins`: of threads that are attached
-# to after a long run, in each format, merged, and after an exception that leaves the whole stack.
+# to after a long run, in each format, merged, after an exception that leaves the whole stack, and
+# when they exec.
 
 . "$(dirname "$0")/../lib.sh"
 cd "$scratch" || exit 1
@@ -272,6 +273,73 @@ if $CXX -O2 -c lands.cc -o lands.o &&
 	is "  always" "$(grep -c '^\(after\|throws\)' folded)" 0
 else
 	not_ok "a landing on top of an origin" throws.data.err
+fi
+
+# ---- a thread that execs becomes the main thread, with its page for a moment --------------
+
+cat >execs.c <<'END_OF_C'
+#include <pthread.h>
+#include <unistd.h>
+#include "burn.h"
+
+static char **arguments;
+
+static NOINLINE void in_thread(int depth)
+{
+	if (depth)
+		in_thread(depth - 1);
+	else
+		execv("/proc/self/exe", arguments);
+	burn(1);
+}
+
+static NOINLINE void *thread(void *arg)
+{
+	in_thread(40);
+	return arg;
+}
+
+static NOINLINE void in_main(int depth)
+{
+	if (depth)
+		in_main(depth - 1);
+	else
+		for (;;)
+			burn(100);
+	burn(1);
+}
+
+int main(int argc, char **argv)
+{
+	char left[16];
+	pthread_t t;
+
+	if (argc < 2 || atoi(argv[1]) <= 0)
+		return argc < 2;
+	snprintf(left, sizeof(left), "%d", atoi(argv[1]) - 1);
+	argv[1] = left;
+	arguments = argv;
+	if (pthread_create(&t, NULL, thread, NULL))
+		return 1;
+	in_main(40);
+	return 0;
+}
+END_OF_C
+# shellcheck disable=SC2086 # lists of flags
+check "builds" $CC -O2 -g -pthread $cflags -I"$top/tests/workloads" execs.c $ldflags -o execs
+if ! has_bpf; then
+	skip "a thread that execs" "pcce-record cannot use BPF: $bpf_reason"
+elif frequency=20000 record bpf execs.data ./execs 200; then
+	pcce-report -q -i execs.data --format=threads >threads
+	check "a thread that execs: is created by main" grep -q ' main  execs\.c:[0-9]*$' threads
+	pid=$(awk '$3 == $4 { print $3 }' threads)
+	is "  the main thread is not" "$(awk -v pid="$pid" '$4 == pid { print $NF }' threads)" -
+	pcce-report -q -i execs.data --tid="$pid" --format=folded >folded
+	check "  the main thread has its own contexts" grep -q '^main;in_main' folded
+	is "  and no other" "$(grep -c in_thread folded)" 0
+	is "  nothing is undecodable" "$(stat_of execs.data undecodable)" 0
+else
+	not_ok "a thread that execs" execs.data.err
 fi
 
 done_testing
