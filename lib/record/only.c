@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "record/context_filter.h"
-#include "record/late_segments.h"
 #include "record/only.h"
 #include "recording/stack_store.h"
 
@@ -26,7 +25,6 @@ struct only {
 	struct context_keys *keys; /* NULL: not needed yet */
 	struct stack_store *stacks;
 	size_t swept; /* segments after the last sweep */
-	struct late_segments *late;
 	struct only_place *places;
 	uint32_t n_places;
 	struct only_counts counts, written;
@@ -43,8 +41,7 @@ struct only *only_new(const struct record_modules *m, const struct expression *e
 	o->filter = context_filter_new(m, e);
 	o->spaces = live_spaces_new(m);
 	o->stacks = stack_store_new();
-	o->late = late_segments_new();
-	if (o->filter && o->spaces && o->stacks && o->late)
+	if (o->filter && o->spaces && o->stacks)
 		return o;
 	only_free(o);
 	return NULL;
@@ -58,7 +55,6 @@ void only_free(struct only *o)
 	live_spaces_free(o->spaces);
 	context_keys_free(o->keys);
 	stack_store_free(o->stacks);
-	late_segments_free(o->late);
 	free(o->places);
 	free(o);
 }
@@ -108,11 +104,11 @@ int only_sample(struct only *o, const struct pcce_sample *s, const struct pcce_s
 	if (answer == FILTER_NO) {
 		o->counts.left_out += samples;
 		o->counts.left_out_weight += s->weight ? s->weight : samples;
-		return late_segments_keep(o->late, s);
+		return 0;
 	}
 	o->counts.kept += samples;
 	o->counts.unknown += answer == FILTER_UNKNOWN ? samples : 0;
-	return late_segments_add(o->late, s, kept);
+	return stack_store_complete(o->stacks, s, kept);
 }
 
 /* ---- places of the sampler --------------------------------------------------------- */

@@ -35,7 +35,7 @@ int only_process(struct only *o, const struct pcce_rec_process *p);
 int only_map(struct only *o, const struct pcce_rec_map *map);
 
 /* Takes a sample, which its entries, segments and stack follow. *kept: what has to be recorded,
- * valid until the next call, with all segments that it needs (late_segments.h); NULL: it is left
+ * valid until the next call, with all segments that it needs (stack_store.h); NULL: it is left
  * out. 0 or -ENOMEM. */
 int only_sample(struct only *o, const struct pcce_sample *s, const struct pcce_sample **kept);
 

@@ -24,7 +24,9 @@ struct stack_node {
 /* What a thread's stack was made of when it was last seen. */
 struct level {
 	uint64_t generation;
+	struct pcce_entry base;
 	const struct stack_node *node;
+	bool late; /* no sample of stack_store_complete() has carried it */
 };
 
 struct thread {
@@ -45,6 +47,8 @@ struct stack_store {
 	struct stack_node *nodes;
 	struct thread *threads;
 	struct named *names;
+	struct pcce_sample *complete; /* the last one that needed other segments */
+	size_t complete_size;
 };
 
 struct stack_store *stack_store_new(void)
@@ -73,6 +77,7 @@ void stack_store_free(struct stack_store *all)
 		HASH_DEL(all->nodes, node);
 		free(node);
 	}
+	free(all->complete);
 	free(all);
 }
 
@@ -237,11 +242,76 @@ int stack_store_take(struct stack_store *all, const struct pcce_sample *s,
 		node = stack_store_intern(all, node, segment->entry);
 		if (!node)
 			return -ENOMEM;
-		t->levels[segment->index] = (struct level){segment->generation, node};
+		t->levels[segment->index] =
+			(struct level){segment->generation, segment->base, node, true};
 	}
 	*below = lookup(t, s->n_below - 1, s->below);
 	return 0;
 }
+
+/* ---- samples that are left out --------------------------------------------------- */
+
+/* How many segments below the sample no sample has carried. What is below a segment never changes,
+ * so they are the newest ones. */
+static uint32_t count_late(const struct thread *t, const struct pcce_sample *s)
+{
+	uint64_t generation = s->below;
+	uint32_t n = 0;
+
+	for (uint32_t i = s->n_below; i && i <= t->n; i--) {
+		const struct level *level = &t->levels[i - 1];
+
+		if (!generation || level->generation != generation || !level->late)
+			break;
+		generation = level->base.id;
+		n++;
+	}
+	return n;
+}
+
+static void carry(struct level *level, uint64_t index, struct pcce_segment *to)
+{
+	*to = (struct pcce_segment){
+		.generation = level->generation, .index = index, .base = level->base};
+	memcpy(to->entry, level->node->content.entry, sizeof(to->entry));
+	level->late = false;
+}
+
+int stack_store_complete(struct stack_store *all, const struct pcce_sample *s,
+			 const struct pcce_sample **out)
+{
+	size_t entries = sizeof(*s) + s->n_entries * sizeof(struct pcce_entry), size;
+	struct thread *t = s->n_below ? thread_of(all, s) : NULL;
+	struct pcce_segment *to;
+	void *grown;
+	uint32_t n;
+
+	*out = s;
+	if (!t)
+		return s->n_below ? -ENOMEM : 0;
+	n = count_late(t, s);
+	if (!n && !s->n_segments)
+		return 0;
+	size = entries + n * sizeof(*to) + s->n_stack * sizeof(uint64_t);
+	if (size > all->complete_size) {
+		grown = realloc(all->complete, size);
+		if (!grown)
+			return -ENOMEM;
+		all->complete = grown;
+		all->complete_size = size;
+	}
+	memcpy(all->complete, s, entries);
+	all->complete->n_segments = n;
+	to = (struct pcce_segment *)((char *)all->complete + entries);
+	for (uint32_t i = s->n_below - n; i < s->n_below; i++)
+		carry(&t->levels[i], i, to++);
+	if (s->n_stack)
+		memcpy(to, pcce_sample_stack(s), s->n_stack * sizeof(uint64_t));
+	*out = all->complete;
+	return 0;
+}
+
+/* ---- flat stacks ----------------------------------------------------------------- */
 
 int stack_store_flatten(const struct stack_node *below, const struct pcce_sample *s,
 			struct stack_store_flat *out)

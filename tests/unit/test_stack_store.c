@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Tests that samples which are left out keep no segments from later ones (record/late_segments.h).
+ * Tests that samples which are left out keep no segments from later ones (recording/stack_store.h).
  * Simulated threads push and pop segments at random. A sampler sends each segment once, and at most
  * some with one sample. A part of the samples is left out. A reader of the others must know the
  * same stacks as a reader of all.
@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <pcce/sample.h>
-#include "record/late_segments.h"
 #include "recording/stack_store.h"
 #include "tests/unit/tap.h"
 
@@ -76,10 +75,9 @@ int main(void)
 {
 	size_t size = sizeof(struct pcce_sample) + SENT_MAX * sizeof(struct pcce_segment);
 	struct stack_store *all = stack_store_new(), *some = stack_store_new();
-	struct late_segments *late = late_segments_new();
 	struct pcce_sample *s = malloc(size);
 	uint64_t wrong = 0, impossible = 0, unknown = 0;
-	int err = all && some && late && s ? 0 : 1;
+	int err = all && some && s ? 0 : 1;
 
 	for (int i = 0; i < STEPS && !err; i++) {
 		struct simulated *t = &threads[any(THREADS)];
@@ -91,11 +89,10 @@ int main(void)
 		err = stack_store_take(all, s, &below);
 		if (err || any(5)) {
 			left_out++;
-			err = err ? err : late_segments_keep(late, s);
 			continue;
 		}
 		kept++;
-		err = late_segments_add(late, s, &out);
+		err = stack_store_complete(all, s, &out);
 		err = err ? err : stack_store_take(some, out, &other);
 		if (err)
 			break;
@@ -117,7 +114,6 @@ int main(void)
 	       (unsigned long long)wrong);
 	tap_ok(!impossible, "their counts are possible", "%llu are not",
 	       (unsigned long long)impossible);
-	late_segments_free(late);
 	stack_store_free(all);
 	stack_store_free(some);
 	free(s);
