@@ -7,19 +7,19 @@ void classes_end_epoch(const struct classes *c, uint32_t pid, uint32_t before)
 {
 	struct places *places = c->ops->places ? c->ops->places(c->sampler) : NULL;
 
-	if (places && live_spaces_epoch(c->spaces, pid) != before)
+	if (places && address_spaces_epoch(c->spaces, pid) != before)
 		places_forget_classes(places, pid);
 }
 
 void classes_tell(const struct classes *c, const struct pcce_sample *s, bool kernel)
 {
 	struct places *places = c->ops->places(c->sampler);
-	uint32_t epoch = live_spaces_epoch(c->spaces, s->pid);
+	uint32_t epoch = address_spaces_epoch(c->spaces, s->pid);
 	const struct decode_space *as;
 	uint64_t layout, class;
 
 	if (!places_has_class(places, s->pid, s->ip, epoch)) {
-		as = live_spaces_at(c->spaces, s->pid, &layout);
+		as = address_spaces_now(c->spaces, s->pid, &layout);
 		class = as ? context_keys_class(c->keys, as, s->ip) : 0;
 		if (class)
 			places_set_class(places, s->pid, s->ip, class, epoch);

@@ -4,13 +4,12 @@
 #define PCCE_RECORD_CLASSES_H
 
 #include "record/context_keys.h"
-#include "record/live_spaces.h"
 #include "sampler/sampler.h"
 
 struct classes {
 	const struct sampler_ops *ops;
 	struct sampler *sampler;
-	struct live_spaces *spaces;
+	struct address_spaces *spaces;
 	struct context_keys *keys;
 };
 

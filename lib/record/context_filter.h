@@ -28,7 +28,7 @@ struct context_filter *context_filter_new(const struct record_modules *m,
 					  const struct expression *e);
 void context_filter_free(struct context_filter *f);
 
-/* layout: of as (live_spaces.h). below: as in sample_state.h. 0 or -ENOMEM. */
+/* layout: of as (address_space.h). below: as in sample_state.h. 0 or -ENOMEM. */
 int context_filter_ask(struct context_filter *f, const struct decode_space *as, uint64_t layout,
 		       const struct pcce_sample *s, const struct stack_node *below,
 		       enum filter_answer *answer);

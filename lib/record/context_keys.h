@@ -24,7 +24,7 @@ struct context_keys *context_keys_new(const struct record_modules *m);
 void context_keys_free(struct context_keys *k);
 
 /* Finds the key of a sample. layout: the same number only for the same address space
- * (live_spaces.h). 0 or -ENOMEM. */
+ * (address_space.h). 0 or -ENOMEM. */
 int context_keys_find(struct context_keys *k, const struct decode_space *as, uint64_t layout,
 		      const struct pcce_sample *s, const struct stack_node *below, uint64_t key[2]);
 

@@ -40,7 +40,7 @@ struct hot_recorder {
 	bool lossy;
 	struct misra_gries counters;
 	struct hot_context *contexts;
-	struct live_spaces *spaces;
+	struct address_spaces *spaces;
 	struct context_keys *keys;
 	struct stack_store *stacks;
 	size_t swept; /* segments after the last sweep */
@@ -66,7 +66,7 @@ struct hot_recorder *hot_recorder_new(const struct record_modules *m,
 		return NULL;
 	h->parameters = *p;
 	h->lossy = lossy;
-	h->spaces = live_spaces_new(m);
+	h->spaces = record_modules_spaces(m);
 	h->keys = context_keys_new(m);
 	h->stacks = stack_store_new();
 	if (h->spaces && h->keys && h->stacks && !misra_gries_init(&h->counters, p->epsilon))
@@ -91,7 +91,7 @@ void hot_recorder_free(struct hot_recorder *h)
 	misra_gries_free(&h->counters);
 	if (h->part.counters.k)
 		misra_gries_free(&h->part.counters);
-	live_spaces_free(h->spaces);
+	address_spaces_free(h->spaces);
 	context_keys_free(h->keys);
 	stack_store_free(h->stacks);
 	free(h);
@@ -99,12 +99,12 @@ void hot_recorder_free(struct hot_recorder *h)
 
 int hot_recorder_process(struct hot_recorder *h, const struct pcce_rec_process *p)
 {
-	return live_spaces_process(h->spaces, p);
+	return address_spaces_add_process(h->spaces, p);
 }
 
 int hot_recorder_map(struct hot_recorder *h, const struct pcce_rec_map *map)
 {
-	return live_spaces_map(h->spaces, map);
+	return address_spaces_add_map(h->spaces, map);
 }
 
 /* ---- counting -------------------------------------------------------------------- */
@@ -187,7 +187,7 @@ static int find_key(struct hot_recorder *h, const struct pcce_sample *s,
 		    const struct stack_node *below, uint64_t key[2])
 {
 	uint64_t layout = 0;
-	const struct decode_space *as = live_spaces_at(h->spaces, s->pid, &layout);
+	const struct decode_space *as = address_spaces_now(h->spaces, s->pid, &layout);
 	int r = as ? context_keys_find(h->keys, as, layout, s, below, key) : -ENOMEM;
 
 	h->begin = h->begin ? h->begin : s->time;
@@ -291,7 +291,7 @@ int hot_recorder_counted(struct hot_recorder *h, uint32_t place, uint64_t sample
 	if (!p || !p->sample)
 		return -EPROTO;
 	key = p->key;
-	if (live_spaces_epoch(h->spaces, p->sample->pid) != p->epoch) {
+	if (address_spaces_epoch(h->spaces, p->sample->pid) != p->epoch) {
 		if (!p->mixed[0] && !p->mixed[1]) {
 			p->sample->flags |= PCCE_SAMPLE_MIXED;
 			if (find_key(h, p->sample, p->below, p->mixed))
@@ -302,7 +302,7 @@ int hot_recorder_counted(struct hot_recorder *h, uint32_t place, uint64_t sample
 	return count_in_context(h, context_of_key(h, p->sample, p->below, key), samples, weight);
 }
 
-struct live_spaces *hot_recorder_spaces(struct hot_recorder *h)
+struct address_spaces *hot_recorder_spaces(struct hot_recorder *h)
 {
 	return h->spaces;
 }

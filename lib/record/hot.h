@@ -11,7 +11,7 @@
  * A sampler may count itself (pcce/places.h). Then some samples claim a
  * place, and the sampler later says how many equal samples the place has counted. What is equal
  * depends on classes of addresses (classes.h). A class holds in one epoch of its process
- * (live_spaces.h). The sampler learns late that an epoch has ended. So if the process of a place
+ * (address_space.h). The sampler learns late that an epoch has ended. So if the process of a place
  * has begun another epoch since the place's class was found, what the place counted is
  * undecodable, as with PCCE_SAMPLE_MIXED.
  *
@@ -25,7 +25,6 @@
 #include <pcce/datafile.h>
 #include "hot/parameters.h"
 #include "record/context_keys.h"
-#include "record/live_spaces.h"
 #include "record/modules.h"
 
 struct hot_recorder;
@@ -60,7 +59,7 @@ int hot_recorder_counted(struct hot_recorder *h, uint32_t place, uint64_t sample
 int hot_recorder_add_equal(struct hot_recorder *h, const struct pcce_sample *s, uint64_t samples,
 			   uint64_t weight);
 /* By which it finds the classes of addresses. */
-struct live_spaces *hot_recorder_spaces(struct hot_recorder *h);
+struct address_spaces *hot_recorder_spaces(struct hot_recorder *h);
 struct context_keys *hot_recorder_keys(struct hot_recorder *h);
 
 /*

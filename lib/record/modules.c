@@ -247,3 +247,15 @@ const struct record_module *record_modules_get(const struct record_modules *m, u
 {
 	return &m->all[index]->module;
 }
+
+static const struct encoding_table *table_of_mapped(void *ctx, uint32_t index)
+{
+	const struct record_module *m = record_modules_get(ctx, index);
+
+	return m->instrumented || m->missing ? &m->table : NULL;
+}
+
+struct address_spaces *record_modules_spaces(const struct record_modules *m)
+{
+	return address_spaces_new_present(table_of_mapped, (void *)(uintptr_t)m);
+}

@@ -12,8 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "recording/writer.h"
 #include "elf/encoding_table.h"
+#include "recording/address_space.h"
+#include "recording/writer.h"
 #include "symbols/table_file.h"
 
 struct record_modules;
@@ -42,6 +43,9 @@ void record_modules_free(struct record_modules *m);
 int record_modules_map(struct record_modules *m, pid_t pid, uint64_t start, uint64_t length,
 		       uint64_t pgoff, const char *path, const struct record_module **out,
 		       uint64_t *vaddr);
+
+/* Makes present address spaces of the modules, which must outlive them. NULL: no memory. */
+struct address_spaces *record_modules_spaces(const struct record_modules *m);
 
 size_t record_modules_count(const struct record_modules *m);
 const struct record_module *record_modules_get(const struct record_modules *m, uint32_t index);

@@ -21,7 +21,7 @@ struct only {
 	const struct record_modules *modules;
 	const char *text;
 	struct context_filter *filter;
-	struct live_spaces *spaces;
+	struct address_spaces *spaces;
 	struct context_keys *keys; /* NULL: not needed yet */
 	struct stack_store *stacks;
 	size_t swept; /* segments after the last sweep */
@@ -39,7 +39,7 @@ struct only *only_new(const struct record_modules *m, const struct expression *e
 	o->modules = m;
 	o->text = text;
 	o->filter = context_filter_new(m, e);
-	o->spaces = live_spaces_new(m);
+	o->spaces = record_modules_spaces(m);
 	o->stacks = stack_store_new();
 	if (o->filter && o->spaces && o->stacks)
 		return o;
@@ -52,7 +52,7 @@ void only_free(struct only *o)
 	if (!o)
 		return;
 	context_filter_free(o->filter);
-	live_spaces_free(o->spaces);
+	address_spaces_free(o->spaces);
 	context_keys_free(o->keys);
 	stack_store_free(o->stacks);
 	free(o->places);
@@ -61,12 +61,12 @@ void only_free(struct only *o)
 
 int only_process(struct only *o, const struct pcce_rec_process *p)
 {
-	return live_spaces_process(o->spaces, p);
+	return address_spaces_add_process(o->spaces, p);
 }
 
 int only_map(struct only *o, const struct pcce_rec_map *map)
 {
-	return live_spaces_map(o->spaces, map);
+	return address_spaces_add_map(o->spaces, map);
 }
 
 /* ---- samples --------------------------------------------------------------------- */
@@ -89,7 +89,7 @@ static int ask(struct only *o, const struct pcce_sample *s, enum filter_answer *
 	drop_old_stacks(o);
 	if (stack_store_take(o->stacks, s, &below))
 		return -ENOMEM;
-	as = live_spaces_at(o->spaces, s->pid, &layout);
+	as = address_spaces_now(o->spaces, s->pid, &layout);
 	return as ? context_filter_ask(o->filter, as, layout, s, below, answer) : -ENOMEM;
 }
 
@@ -155,7 +155,7 @@ void only_counted(struct only *o, uint32_t place, uint64_t samples, uint64_t wei
 	const struct only_place *p = &o->places[place];
 
 	*kept = NULL;
-	if (live_spaces_epoch(o->spaces, p->mixed.pid) == p->epoch) {
+	if (address_spaces_epoch(o->spaces, p->mixed.pid) == p->epoch) {
 		o->counts.left_out += samples;
 		o->counts.left_out_weight += weight;
 		return;
@@ -165,7 +165,7 @@ void only_counted(struct only *o, uint32_t place, uint64_t samples, uint64_t wei
 	*kept = &p->mixed;
 }
 
-struct live_spaces *only_spaces(struct only *o)
+struct address_spaces *only_spaces(struct only *o)
 {
 	return o->spaces;
 }

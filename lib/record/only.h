@@ -3,9 +3,9 @@
  * Leaves out samples whose contexts do not fit an expression (pcce-record --only), and counts them.
  * A sample is kept if the answer is not known: it may fit.
  *
- * A sampler may count itself (pcce/places.h). What a place counts has the
- * answer of the sample that claimed it, in the epoch of its process (live_spaces.h). What it counts
- * later is kept, as one aggregated sample that does not decode (PCCE_SAMPLE_MIXED).
+ * A sampler may count itself (pcce/places.h). What a place counts has the answer of the sample that
+ * claimed it, in the epoch of its process (address_space.h). What it counts later is kept, as one
+ * aggregated sample that does not decode (PCCE_SAMPLE_MIXED).
  */
 #ifndef PCCE_RECORD_ONLY_H
 #define PCCE_RECORD_ONLY_H
@@ -14,7 +14,6 @@
 #include <pcce/datafile.h>
 #include "api/expression.h"
 #include "record/context_keys.h"
-#include "record/live_spaces.h"
 #include "record/modules.h"
 
 struct only;
@@ -50,7 +49,7 @@ void only_counted(struct only *o, uint32_t place, uint64_t samples, uint64_t wei
 		  const struct pcce_sample **kept);
 
 /* By which it finds the classes of addresses; NULL: no memory. */
-struct live_spaces *only_spaces(struct only *o);
+struct address_spaces *only_spaces(struct only *o);
 struct context_keys *only_keys(struct only *o);
 
 const struct only_counts *only_count(const struct only *o);

@@ -12,7 +12,6 @@
 #include <pcce/sample.h>
 #include "base/uthash.h"
 #include "decode/restored.h"
-#include "record/live_spaces.h"
 #include "record/restorer.h"
 #include "restore/cfi_unwind.h"
 
@@ -25,7 +24,7 @@ struct thread {
 	} key;
 	struct restore_map map;
 	bool whole;	 /* the map is that of a whole stack */
-	uint64_t layout; /* of the address space, when the map was made (live_spaces.h) */
+	uint64_t layout; /* of the address space, when the map was made (address_space.h) */
 	UT_hash_handle hh;
 };
 
@@ -47,7 +46,7 @@ struct need {
 
 struct restorer {
 	const struct record_modules *modules;
-	struct live_spaces *spaces;
+	struct address_spaces *spaces;
 	struct thread *threads;
 	struct cfi **cfi; /* by module */
 	bool *cfi_tried;
@@ -72,7 +71,7 @@ static struct restorer *restorer_new(const struct record_modules *m)
 		return NULL;
 	r->modules = m;
 	r->need = (struct need){.words = PCCE_COPY_WORDS, .window = WINDOW_FIRST};
-	r->spaces = live_spaces_new(m);
+	r->spaces = record_modules_spaces(m);
 	if (r->spaces)
 		return r;
 	free(r);
@@ -95,7 +94,7 @@ static void restorer_free(struct restorer *r)
 	if (!r)
 		return;
 	drop_thread_maps(r);
-	live_spaces_free(r->spaces);
+	address_spaces_free(r->spaces);
 	for (size_t i = 0; i < r->n_cfi; i++)
 		cfi_close(r->cfi[i]);
 	free(r->cfi);
@@ -106,12 +105,12 @@ static void restorer_free(struct restorer *r)
 
 static int restorer_process(struct restorer *r, const struct pcce_rec_process *rec)
 {
-	return live_spaces_process(r->spaces, rec);
+	return address_spaces_add_process(r->spaces, rec);
 }
 
 static int restorer_map(struct restorer *r, const struct pcce_rec_map *rec)
 {
-	return live_spaces_map(r->spaces, rec);
+	return address_spaces_add_map(r->spaces, rec);
 }
 
 /* ---- callbacks --------------------------------------------------------------------- */
@@ -271,7 +270,7 @@ static int restorer_sample(struct restorer *r, const struct pcce_sample *s, cons
 
 	*n = 0;
 	*flags = 0;
-	r->as = live_spaces_at(r->spaces, s->pid, &layout);
+	r->as = address_spaces_now(r->spaces, s->pid, &layout);
 	if (!r->as)
 		return -ENOMEM;
 	if (!outside && restored_is_instrumented(r->as, s->ip, &helper))

@@ -6,7 +6,7 @@
 #include "decode/decode.h"
 #include "recording/stack_store.h"
 
-/* layout: of as (live_spaces.h). below: the known part of the stack below the sample's entries.
+/* layout: of as (address_space.h). below: the known part of the stack below the sample's entries.
  * state[1] is never 0. */
 void sample_state(const struct decode_space *as, uint64_t layout, const struct pcce_sample *s,
 		  const struct stack_node *below, uint64_t state[2]);

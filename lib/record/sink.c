@@ -259,7 +259,7 @@ static uint32_t epoch_of(const struct recorder *r, uint32_t pid)
 {
 	const struct classes classes = classes_of(r);
 
-	return classes.spaces ? live_spaces_epoch(classes.spaces, pid) : 0;
+	return classes.spaces ? address_spaces_epoch(classes.spaces, pid) : 0;
 }
 
 static int sink_process(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags,

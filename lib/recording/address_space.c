@@ -12,11 +12,15 @@
  * A MAP record can have a later time than the first samples in that memory: a sampler that reads
  * /proc finds a library after it was mapped. Code that ran was mapped. So an interval begins when
  * the previous mapping at its place ended, or when the generation began.
+ *
+ * While recording, each event is replayed when it comes, and what is over is forgotten: a process
+ * has one generation, and all its intervals go on.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/array.h"
+#include "base/uthash.h"
 #include "recording/address_space.h"
 #include "decode/maps.h"
 #include "elf/encoding_table.h"
@@ -41,6 +45,11 @@ struct process {
 	uint32_t pid;
 	struct generation *generations;
 	size_t n, capacity;
+	/* Present spaces only: */
+	uint64_t layout, built; /* its number; that of maps */
+	uint32_t epoch;
+	struct decode_maps maps;
+	UT_hash_handle hh;
 };
 
 struct event {
@@ -57,11 +66,13 @@ struct address_spaces {
 	void *ctx;
 	struct event *events;
 	size_t n_events, events_capacity;
-	struct process *processes; /* sorted by pid once finished */
-	size_t n_processes, processes_capacity;
+	struct process *processes;
 	struct decode_maps **spaces;
 	size_t n_spaces, spaces_capacity;
-	struct process *last; /* which address_spaces_at() found */
+	struct process *last; /* which was found last */
+	bool present;
+	uint64_t layouts; /* numbers in use */
+	uint32_t epochs;  /* the same */
 };
 
 struct address_spaces *
@@ -76,108 +87,80 @@ address_spaces_new(const struct encoding_table *(*table_of)(void *ctx, uint32_t 
 	return s;
 }
 
+struct address_spaces *
+address_spaces_new_present(const struct encoding_table *(*table_of)(void *ctx, uint32_t module),
+			   void *ctx)
+{
+	struct address_spaces *s = address_spaces_new(table_of, ctx);
+
+	if (s)
+		s->present = true;
+	return s;
+}
+
+static void free_generation(struct generation *g)
+{
+	free(g->intervals);
+	free(g->changes);
+	free(g->spaces);
+}
+
 void address_spaces_free(struct address_spaces *s)
 {
+	struct process *p, *next;
+
 	if (!s)
 		return;
-	for (size_t i = 0; i < s->n_processes; i++) {
-		for (size_t j = 0; j < s->processes[i].n; j++) {
-			free(s->processes[i].generations[j].intervals);
-			free(s->processes[i].generations[j].changes);
-			free(s->processes[i].generations[j].spaces);
-		}
-		free(s->processes[i].generations);
+	HASH_ITER (hh, s->processes, p, next) {
+		HASH_DEL(s->processes, p);
+		for (size_t i = 0; i < p->n; i++)
+			free_generation(&p->generations[i]);
+		free(p->generations);
+		free(p->maps.list);
+		free(p);
 	}
 	for (size_t i = 0; i < s->n_spaces; i++) {
 		free(s->spaces[i]->list);
 		free(s->spaces[i]);
 	}
-	free(s->processes);
 	free(s->spaces);
 	free(s->events);
 	free(s);
 }
 
-static int add_space_event(struct address_spaces *s, const struct event *e)
-{
-	if (array_grow_from(&s->events, s->n_events, &s->events_capacity, 16, sizeof(*s->events)))
-		return -ENOMEM;
-	s->events[s->n_events] = *e;
-	s->events[s->n_events].sequence = s->n_events;
-	s->n_events++;
-	return 0;
-}
-
-int address_spaces_add_process(struct address_spaces *s, const struct pcce_rec_process *rec)
-{
-	struct event e = {
-		.time = rec->time, .pid = rec->pid, .ppid = rec->ppid, .flags = rec->flags};
-
-	return add_space_event(s, &e);
-}
-
-int address_spaces_add_map(struct address_spaces *s, const struct pcce_rec_map *rec)
-{
-	struct event e = {
-		.time = rec->time,
-		.pid = rec->pid,
-		.is_map = true,
-		.map = {.start = rec->start, .vaddr = rec->vaddr, .module = rec->module},
-	};
-
-	if (!rec->length || __builtin_add_overflow(rec->start, rec->length, &e.map.end))
-		return 0;
-	return add_space_event(s, &e);
-}
-
 /* ---- replay ---------------------------------------------------------------------- */
 
-static int compare_event_times(const void *a, const void *b)
+/* NULL: nothing is known of it. */
+static struct process *find_process(struct address_spaces *s, uint32_t pid)
 {
-	const struct event *x = a, *y = b;
+	struct process *p = s->last;
 
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
+	if (p && p->pid == pid)
+		return p;
+	HASH_FIND(hh, s->processes, &pid, sizeof(pid), p);
+	if (p)
+		s->last = p;
+	return p;
 }
 
-static int compare_pids(const void *a, const void *b)
+/* Adds it if it is not known. NULL: no memory. */
+static struct process *process_of(struct address_spaces *s, uint32_t pid)
 {
-	const struct process *x = a, *y = b;
+	struct process *p = find_process(s, pid);
 
-	return x->pid < y->pid ? -1 : x->pid > y->pid;
-}
-
-static struct process *find_process(const struct address_spaces *s, uint32_t pid)
-{
-	struct process key = {.pid = pid};
-
-	return s->n_processes
-		       ? bsearch(&key, s->processes, s->n_processes, sizeof(key), compare_pids)
-		       : NULL;
-}
-
-/* Adds a process for each pid first, so that none moves during the replay. */
-static int collect_processes(struct address_spaces *s)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->n_events; i++) {
-		if (array_grow_from(&s->processes, s->n_processes, &s->processes_capacity, 16,
-				    sizeof(*s->processes)))
-			return -ENOMEM;
-		if (i && s->events[i].pid == s->events[i - 1].pid)
-			continue;
-		s->processes[s->n_processes++] = (struct process){.pid = s->events[i].pid};
+	if (p)
+		return p;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->pid = pid;
+	p->layout = ++s->layouts;
+	HASH_ADD(hh, s->processes, pid, sizeof(p->pid), p);
+	if (!hash_added(p)) {
+		free(p);
+		return NULL;
 	}
-	if (!s->n_processes)
-		return 0;
-	qsort(s->processes, s->n_processes, sizeof(*s->processes), compare_pids);
-	for (size_t i = 1; i < s->n_processes; i++)
-		if (s->processes[i].pid != s->processes[n].pid)
-			s->processes[++n] = s->processes[i];
-	s->n_processes = n + 1;
-	return 0;
+	return p;
 }
 
 static struct generation *begin_generation(struct process *p, uint64_t time)
@@ -214,10 +197,32 @@ static struct decode_module part_of(const struct decode_module *map, uint64_t st
 	return part;
 }
 
-static int replay_map(struct generation *g, const struct event *e)
+/* Do addresses of both mappings mean the same? */
+static bool means_the_same(const struct decode_module *a, const struct decode_module *b)
 {
-	uint64_t from = g->from;
-	size_t n = g->n;
+	return a->module == b->module && a->vaddr - a->start == b->vaddr - b->start;
+}
+
+static void forget_ended(struct generation *g)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < g->n; i++)
+		if (g->intervals[i].until == UINT64_MAX)
+			g->intervals[n++] = g->intervals[i];
+	g->n = n;
+}
+
+static int replay_map(struct address_spaces *s, struct process *p, const struct event *e)
+{
+	struct generation *g = current_generation(p);
+	uint64_t from = g ? g->from : 0;
+	size_t n = g ? g->n : 0;
+	bool changed = false;
+
+	if (!g)
+		return -ENOMEM;
+	p->layout = ++s->layouts;
 
 	for (size_t i = 0; i < n; i++) {
 		struct decode_module old = g->intervals[i].map, part;
@@ -231,6 +236,7 @@ static int replay_map(struct generation *g, const struct event *e)
 		}
 		if (!memcmp(&old, &e->map, sizeof(old)))
 			return 0;
+		changed |= !means_the_same(&old, &e->map);
 		g->intervals[i].until = e->time;
 		from = e->time;
 		if (old.start < e->map.start) {
@@ -244,7 +250,19 @@ static int replay_map(struct generation *g, const struct event *e)
 				return -ENOMEM;
 		}
 	}
+	if (changed)
+		p->epoch = ++s->epochs;
+	if (s->present)
+		forget_ended(g);
 	return e->map.module == PCCE_MODULE_NONE ? 0 : add_interval(g, &e->map, from, e->sequence);
+}
+
+static void forget_generations(struct process *p)
+{
+	for (size_t i = 0; i + 1 < p->n; i++)
+		free_generation(&p->generations[i]);
+	p->generations[0] = p->generations[p->n - 1];
+	p->n = 1;
 }
 
 static int replay_process(struct address_spaces *s, struct process *p, const struct event *e)
@@ -261,14 +279,62 @@ static int replay_process(struct address_spaces *s, struct process *p, const str
 	g = begin_generation(p, p->n ? e->time : 0);
 	if (!g)
 		return -ENOMEM;
-	if (!from || e->flags & PCCE_PROCESS_EXEC)
-		return 0;
-	pg = &parent->generations[parent == p ? from - 1 : parent->n - 1];
-	for (size_t i = 0; i < pg->n; i++)
-		if (pg->intervals[i].until == UINT64_MAX &&
-		    add_interval(g, &pg->intervals[i].map, g->from, e->sequence))
-			return -ENOMEM;
+	p->layout = ++s->layouts;
+	if (e->flags & (PCCE_PROCESS_FORK | PCCE_PROCESS_EXEC))
+		p->epoch = ++s->epochs;
+	if (from && !(e->flags & PCCE_PROCESS_EXEC)) {
+		pg = &parent->generations[parent == p ? from - 1 : parent->n - 1];
+		for (size_t i = 0; i < pg->n; i++)
+			if (pg->intervals[i].until == UINT64_MAX &&
+			    add_interval(g, &pg->intervals[i].map, g->from, e->sequence))
+				return -ENOMEM;
+	}
+	if (s->present)
+		forget_generations(p);
 	return 0;
+}
+
+static int replay_event(struct address_spaces *s, const struct event *e)
+{
+	struct process *p = process_of(s, e->pid);
+
+	if (!p)
+		return -ENOMEM;
+	return e->is_map ? replay_map(s, p, e) : replay_process(s, p, e);
+}
+
+static int add_space_event(struct address_spaces *s, const struct event *e)
+{
+	if (s->present)
+		return replay_event(s, e);
+	if (array_grow_from(&s->events, s->n_events, &s->events_capacity, 16, sizeof(*s->events)))
+		return -ENOMEM;
+	s->events[s->n_events] = *e;
+	s->events[s->n_events].sequence = s->n_events;
+	s->n_events++;
+	return 0;
+}
+
+int address_spaces_add_process(struct address_spaces *s, const struct pcce_rec_process *rec)
+{
+	struct event e = {
+		.time = rec->time, .pid = rec->pid, .ppid = rec->ppid, .flags = rec->flags};
+
+	return add_space_event(s, &e);
+}
+
+int address_spaces_add_map(struct address_spaces *s, const struct pcce_rec_map *rec)
+{
+	struct event e = {
+		.time = rec->time,
+		.pid = rec->pid,
+		.is_map = true,
+		.map = {.start = rec->start, .vaddr = rec->vaddr, .module = rec->module},
+	};
+
+	if (!rec->length || __builtin_add_overflow(rec->start, rec->length, &e.map.end))
+		return 0;
+	return add_space_event(s, &e);
 }
 
 static int list_changes(struct generation *g)
@@ -296,30 +362,25 @@ static int list_changes(struct generation *g)
 	return 0;
 }
 
+static int compare_event_times(const void *a, const void *b)
+{
+	const struct event *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
+}
+
 int address_spaces_finish(struct address_spaces *s)
 {
 	if (s->n_events)
 		qsort(s->events, s->n_events, sizeof(*s->events), compare_event_times);
-	if (collect_processes(s))
-		return -ENOMEM;
-	for (size_t i = 0; i < s->n_events; i++) {
-		const struct event *e = &s->events[i];
-		struct process *p = find_process(s, e->pid);
-		struct generation *g;
-		int r;
-
-		if (e->is_map) {
-			g = current_generation(p);
-			r = g ? replay_map(g, e) : -ENOMEM;
-		} else {
-			r = replay_process(s, p, e);
-		}
-		if (r)
-			return r;
-	}
-	for (size_t i = 0; i < s->n_processes; i++)
-		for (size_t j = 0; j < s->processes[i].n; j++)
-			if (list_changes(&s->processes[i].generations[j]))
+	for (size_t i = 0; i < s->n_events; i++)
+		if (replay_event(s, &s->events[i]))
+			return -ENOMEM;
+	for (struct process *p = s->processes; p; p = p->hh.next)
+		for (size_t i = 0; i < p->n; i++)
+			if (list_changes(&p->generations[i]))
 				return -ENOMEM;
 	return 0;
 }
@@ -357,17 +418,19 @@ static uint32_t intern_space(struct address_spaces *s, struct decode_module *map
 	return s->n_spaces++;
 }
 
-static uint32_t build_space(struct address_spaces *s, const struct generation *g, uint64_t time)
+/* Lists the mappings at a time. NULL: no memory. */
+static struct decode_module *list_maps(const struct address_spaces *s, const struct generation *g,
+				       uint64_t time, size_t *n_maps)
 {
 	struct decode_module *maps = calloc(g->n + 1, sizeof(*maps));
 	size_t n = 0;
 
 	if (!maps)
-		return UINT32_MAX;
+		return NULL;
 	for (size_t i = 0; i < g->n; i++) {
 		const struct interval *v = &g->intervals[i];
 
-		if (v->from > time || v->until <= time)
+		if (!s->present && (v->from > time || v->until <= time))
 			continue;
 		maps[n] = v->map;
 		maps[n].table = s->table_of(s->ctx, v->map.module);
@@ -377,18 +440,26 @@ static uint32_t build_space(struct address_spaces *s, const struct generation *g
 		n++;
 	}
 	qsort(maps, n, sizeof(*maps), compare_starts_of_maps);
-	return intern_space(s, maps, n);
+	*n_maps = n;
+	return maps;
+}
+
+static uint32_t build_space(struct address_spaces *s, const struct generation *g, uint64_t time)
+{
+	size_t n;
+	struct decode_module *maps = list_maps(s, g, time, &n);
+
+	return maps ? intern_space(s, maps, n) : UINT32_MAX;
 }
 
 uint32_t address_spaces_at(struct address_spaces *s, uint32_t pid, uint64_t time)
 {
-	struct process *p = s->last && s->last->pid == pid ? s->last : find_process(s, pid);
+	struct process *p = find_process(s, pid);
 	struct generation *g;
 	size_t lo, hi;
 
 	if (!p || !p->n)
 		return intern_space(s, NULL, 0);
-	s->last = p;
 	lo = 0;
 	hi = p->n - 1;
 	while (lo < hi) {
@@ -418,4 +489,35 @@ uint32_t address_spaces_at(struct address_spaces *s, uint32_t pid, uint64_t time
 const struct decode_space *address_spaces_get(const struct address_spaces *s, uint32_t space)
 {
 	return &s->spaces[space]->as;
+}
+
+/* ---- the present ----------------------------------------------------------------- */
+
+const struct decode_space *address_spaces_now(struct address_spaces *s, uint32_t pid,
+					      uint64_t *layout)
+{
+	static const struct generation nothing;
+	struct process *p = process_of(s, pid);
+	struct decode_module *maps;
+	size_t n;
+
+	if (!p)
+		return NULL;
+	*layout = p->layout;
+	if (p->built == p->layout)
+		return &p->maps.as;
+	maps = list_maps(s, p->n ? &p->generations[0] : &nothing, 0, &n);
+	if (!maps)
+		return NULL;
+	free(p->maps.list);
+	decode_maps_set(&p->maps, maps, n);
+	p->built = p->layout;
+	return &p->maps.as;
+}
+
+uint32_t address_spaces_epoch(struct address_spaces *s, uint32_t pid)
+{
+	const struct process *p = process_of(s, pid);
+
+	return p ? p->epoch : ++s->epochs;
 }

@@ -50,6 +50,46 @@ static void at(const char *name, uint32_t pid, uint64_t time, uint64_t address, 
 	tap_ok(got == want, name, "wanted %d, got %d", want, got);
 }
 
+/* Of present spaces. */
+static int module_now(uint32_t pid, uint64_t address, uint64_t *layout)
+{
+	const struct decode_space *as = address_spaces_now(s, pid, layout);
+	const struct decode_module *m = as ? as->find(as, address) : NULL;
+
+	return m ? (int)m->module : -1;
+}
+
+static void test_present(void)
+{
+	uint64_t layout, other;
+	uint32_t epoch;
+
+	s = address_spaces_new_present(no_table, NULL);
+	process(100, 1, 0, 0);
+	map(100, 1, 0x1000, 0x3000, 0, 0);
+	epoch = address_spaces_epoch(s, 1);
+	tap_ok(module_now(1, 0x1000, &layout) == 0 && module_now(1, 0x1000, &other) == 0 &&
+		       layout == other,
+	       "present: a mapping", "it is not so");
+	map(110, 1, 0x1000, 0x3000, 0, 0);
+	tap_ok(address_spaces_epoch(s, 1) == epoch, "present: the same again is no epoch",
+	       "it is not so");
+	process(120, 2, 1, PCCE_PROCESS_FORK);
+	map(130, 1, 0x2000, 0x1000, 0, 4);
+	tap_ok(address_spaces_epoch(s, 1) != epoch && module_now(1, 0x1fff, &other) == 0 &&
+		       module_now(1, 0x2000, &other) == 4 && module_now(1, 0x3000, &other) == 0 &&
+		       layout != other,
+	       "present: mapped over the middle", "it is not so");
+	tap_ok(module_now(2, 0x2000, &layout) == 0, "present: not in a child from before",
+	       "it is not so");
+	process(140, 2, 2, PCCE_PROCESS_FORK);
+	tap_ok(module_now(2, 0x2000, &layout) == 0, "present: forked by its own number",
+	       "it is not so");
+	process(150, 2, 1, PCCE_PROCESS_EXEC);
+	tap_ok(module_now(2, 0x2000, &layout) == -1, "present: nothing after exec", "it is not so");
+	address_spaces_free(s);
+}
+
 int main(void)
 {
 	uint64_t vaddr = 0;
@@ -99,5 +139,6 @@ int main(void)
 	tap_ok(address_spaces_at(s, 1, 150) != address_spaces_at(s, 1, 750),
 	       "different layouts are not", "%u", address_spaces_at(s, 1, 150));
 	address_spaces_free(s);
+	test_present();
 	return tap_done();
 }
