@@ -7,7 +7,7 @@
 # and data accesses of position-independent code as direct as they are in an executable.
 
 DECODE_OBJ := $(patsubst %.c,$(O)/obj/%.o,$(wildcard \
-	$(patsubst %,lib/%/*.c,base elf symbols decode recording api)))
+	$(patsubst %,lib/%/*.c,base elf symbols decode stream api)))
 DECODE_A   := $(O)/obj/libpcce-decode.a
 DECODE_SO  := $(O)/lib/libpcce-decode.so.0
 # Sanitizers leave symbols to the program.

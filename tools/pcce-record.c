@@ -13,7 +13,7 @@
 #include "count/bursts.h"
 #include "hot/parameters.h"
 #include "record/record.h"
-#include "record/restorer.h"
+#include "filter/restorer.h"
 
 #ifndef PCCE_VERSION
 #define PCCE_VERSION "unknown"

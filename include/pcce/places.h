@@ -19,7 +19,7 @@
  * most of a function. Only the reader can know classes, so it tells the sampler, in the array of
  * addresses. Samples at an address without a class go through the ring, and the reader then adds
  * it. `seq` is odd while the reader writes an element. A class is true in its epoch only, which is
- * a part of the state, too (lib/record/hot.h). In such a recording, a record's field event is the
+ * a part of the state, too (lib/filter/hot.h). In such a recording, a record's field event is the
  * epoch.
  *
  * A state can have two places, which its hash names. If one of them has it, the sample is counted

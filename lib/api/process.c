@@ -13,7 +13,7 @@
 #include "decode/maps.h"
 #include "elf/encoding_table.h"
 #include "elf/module.h"
-#include "recording/stack_store.h"
+#include "stream/stack_store.h"
 
 #define MODULE_SIZE_MIN 56 /* of the first versions of the structs */
 #define STATE_SIZE_MIN 56

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "api/context.h"
-#include "recording/recording.h"
-#include "recording/sample_streams.h"
+#include "stream/recording.h"
+#include "stream/sample_streams.h"
 
 struct pcce_decode_sample {
 	const struct pcce_decode_context *context;

@@ -15,7 +15,7 @@
 /*
  * Decodes one sample. Returns 0 or -ENOMEM. An undecodable sample is not an error: see ctx->status.
  *
- * entries: the newest n_entries of the encoding stack, oldest first. recording/stack_store.h puts
+ * entries: the newest n_entries of the encoding stack, oldest first. stream/stack_store.h puts
  * them together. Older entries are not known.
  *
  * expand: repetitions are written out. An entry with count c means c + 1 pushes in a row, from one

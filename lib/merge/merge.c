@@ -15,8 +15,8 @@
 #include "merge/summary.h"
 #include "merge/sums.h"
 #include <pcce/sample.h>
-#include "recording/recording.h"
-#include "recording/threads.h"
+#include "stream/recording.h"
+#include "stream/threads.h"
 #include "symbols/symbol_table.h"
 
 /* All processes that run one program under one name. */

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include "recording/writer.h"
+#include "stream/writer.h"
 #include "base/error.h"
 
 struct merge;

@@ -16,8 +16,8 @@
 #include <stdbool.h>
 #include "base/error.h"
 #include "decode/decode.h"
-#include "recording/recording.h"
-#include "recording/writer.h"
+#include "stream/recording.h"
+#include "stream/writer.h"
 
 struct relocator;
 

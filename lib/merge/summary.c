@@ -156,7 +156,7 @@ int summary_end(struct summary *s)
 		r = coarsen(s, &s->file);
 		s->all.epsilon = s->file.epsilon;
 	}
-	/* Of Lossy Counting: as in lib/record/hot.c. */
+	/* Of Lossy Counting: as in lib/filter/hot.c. */
 	if (!r && s->in_file > 2 * file.k)
 		r = misra_gries_reserve(&s->counters, s->counters.n + s->in_file);
 	r = r ? r : misra_gries_merge(&s->counters, &file);

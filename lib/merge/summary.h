@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "recording/recording.h"
-#include "recording/writer.h"
+#include "stream/recording.h"
+#include "stream/writer.h"
 
 /* ---- writing --------------------------------------------------------------------- */
 

@@ -4,8 +4,8 @@
 #define PCCE_MERGE_SUMS_H
 
 #include <stdbool.h>
-#include "recording/writer.h"
-#include "recording/stack_store.h"
+#include "stream/writer.h"
+#include "stream/stack_store.h"
 
 struct merge_sums;
 

@@ -14,7 +14,7 @@
 #include "base/id_map.h"
 #include "elf/module.h"
 #include "profile/call_counts_read.h"
-#include "recording/recording.h"
+#include "stream/recording.h"
 #include <pcce/sample.h>
 #include <pcce/sites.h>
 

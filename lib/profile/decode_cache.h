@@ -8,10 +8,10 @@
 #define PCCE_PROFILE_DECODE_CACHE_H
 
 #include <stdbool.h>
-#include "recording/address_space.h"
-#include "recording/reader.h"
+#include "stream/address_space.h"
+#include "stream/reader.h"
 #include "tree/thread_origins.h"
-#include "recording/stack_store.h"
+#include "stream/stack_store.h"
 #include "tree/builder.h"
 #include "decode/verify.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Remembers what the outer parts of deep contexts mean (recording/deep_decoder.h). */
+/* Remembers what the outer parts of deep contexts mean (stream/deep_decoder.h). */
 #ifndef PCCE_PROFILE_DEEP_PARTS_H
 #define PCCE_PROFILE_DEEP_PARTS_H
 
-#include "recording/deep_decoder.h"
+#include "stream/deep_decoder.h"
 #include "tree/builder.h"
 #include "tree/thread_origins.h"
 

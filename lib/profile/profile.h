@@ -17,9 +17,9 @@
 #include "tree/thread_origins.h"
 #include "tree/selection.h"
 #include "tree/select_tree.h"
-#include "recording/recording.h"
-#include "recording/sample_streams.h"
-#include "recording/threads.h"
+#include "stream/recording.h"
+#include "stream/sample_streams.h"
+#include "stream/threads.h"
 #include "tree/builder.h"
 #include "base/error.h"
 

@@ -6,7 +6,7 @@
 #include "base/hash_table.h"
 #include "profile/decode_cache.h"
 #include "profile/profile.h"
-#include "recording/recording.h"
+#include "stream/recording.h"
 #include "base/error.h"
 
 #define PROFILE_FAILURES 10

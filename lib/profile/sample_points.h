@@ -6,7 +6,7 @@
 #define PCCE_PROFILE_SAMPLE_POINTS_H
 
 #include <stdbool.h>
-#include "recording/address_space.h"
+#include "stream/address_space.h"
 #include "tree/builder.h"
 
 enum sample_point_kind {

@@ -3,7 +3,7 @@
 #ifndef PCCE_RECORD_CLASSES_H
 #define PCCE_RECORD_CLASSES_H
 
-#include "record/context_keys.h"
+#include "filter/context_keys.h"
 #include "sampler/sampler.h"
 
 struct classes {

@@ -6,13 +6,13 @@
 #include "base/child.h"
 #include "base/output_file.h"
 #include "record/disk_room.h"
-#include "record/hot.h"
-#include "record/modules.h"
-#include "record/only.h"
+#include "filter/hot.h"
+#include "stream/modules.h"
+#include "filter/only.h"
 #include "record/record.h"
-#include "record/restorer.h"
+#include "filter/restorer.h"
 #include "record/running.h"
-#include "recording/writer.h"
+#include "stream/writer.h"
 #include "sampler/sampler.h"
 
 #define RECORDER_EVENTS 2

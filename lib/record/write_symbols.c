@@ -17,8 +17,8 @@
 #include "base/hash_table.h"
 #include "decode/decode.h"
 #include "decode/restored.h"
-#include "recording/deep_decoder.h"
-#include "recording/recording.h"
+#include "stream/deep_decoder.h"
+#include "stream/recording.h"
 #include "symbols/address_list.h"
 #include "symbols/kallsyms.h"
 #include <pcce/sample.h>

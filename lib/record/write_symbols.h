@@ -3,8 +3,8 @@
 #ifndef PCCE_RECORD_WRITE_SYMBOLS_H
 #define PCCE_RECORD_WRITE_SYMBOLS_H
 
-#include "recording/writer.h"
-#include "record/modules.h"
+#include "stream/writer.h"
+#include "stream/modules.h"
 #include "base/error.h"
 
 /*

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "recording/reader.h"
+#include "stream/reader.h"
 #include <pcce/sample.h>
 
 struct totals {

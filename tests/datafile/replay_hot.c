@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "record/hot.h"
+#include "filter/hot.h"
 #include "record/write_symbols.h"
-#include "recording/reader.h"
-#include "recording/writer.h"
+#include "stream/reader.h"
+#include "stream/writer.h"
 #include <pcce/sample.h>
 
 struct replay {

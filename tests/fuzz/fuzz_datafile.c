@@ -11,7 +11,7 @@
 #include <zlib.h>
 
 #include "decode/decode.h"
-#include "recording/recording.h"
+#include "stream/recording.h"
 #include "tests/fuzz/fuzz.h"
 
 struct state {

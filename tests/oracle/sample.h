@@ -9,7 +9,7 @@
 #include <sys/user.h>
 #include <pcce/abi.h>
 #include "tests/oracle/space.h"
-#include "recording/stack_store.h"
+#include "stream/stack_store.h"
 
 struct sample {
 	struct pcce_sample s;

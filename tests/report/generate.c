@@ -27,7 +27,7 @@
 #include <sys/uio.h>
 #include <pcce/sites.h>
 #include "tests/unit/table_builder.h"
-#include "recording/writer.h"
+#include "stream/writer.h"
 
 #define BASE 0x555555554000ULL
 #define LIBC 0x7f0000000000ULL

@@ -17,7 +17,7 @@
 #include <string.h>
 #include <pcce/sites.h>
 #include "tests/unit/table_builder.h"
-#include "recording/writer.h"
+#include "stream/writer.h"
 
 #define BASE 0x555555554000ULL
 #define PID 100

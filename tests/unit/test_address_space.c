@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Processes and their mappings over time. */
 #include "tests/unit/tap.h"
-#include "recording/address_space.h"
+#include "stream/address_space.h"
 
 static struct address_spaces *s;
 

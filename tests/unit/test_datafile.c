@@ -11,8 +11,8 @@
 #include <libdeflate.h>
 
 #include "tap.h"
-#include "recording/reader.h"
-#include "recording/writer.h"
+#include "stream/reader.h"
+#include "stream/writer.h"
 #include <pcce/sample.h>
 
 #define SAMPLES 3000

@@ -8,7 +8,7 @@
 #include <string.h>
 #include "tests/unit/decode_fixture.h"
 #include "tests/unit/tap.h"
-#include "recording/deep_decoder.h"
+#include "stream/deep_decoder.h"
 
 /* ---- random runs ----------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Tests that samples which are left out keep no segments from later ones (recording/stack_store.h).
+ * Tests that samples which are left out keep no segments from later ones (stream/stack_store.h).
  * Simulated threads push and pop segments at random. A sampler sends each segment once, and at most
  * some with one sample. A part of the samples is left out. A reader of the others must know the
  * same stacks as a reader of all.
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <pcce/sample.h>
-#include "recording/stack_store.h"
+#include "stream/stack_store.h"
 #include "tests/unit/tap.h"
 
 #define THREADS 3

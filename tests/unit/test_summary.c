@@ -9,7 +9,7 @@
 #include <string.h>
 #include "hot/misra_gries.h"
 #include "merge/summary.h"
-#include "recording/stack_store.h"
+#include "stream/stack_store.h"
 #include "tests/unit/tap.h"
 
 #define STREAMS 100000

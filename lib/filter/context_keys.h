@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Names the calling contexts of samples by 128 bits of hash, while recording. The samples of one
+ * context have one key, whatever the process, the thread and the addresses of its modules.
+ *
+ * A context is what the decoder finds: functions, the call in each of them, and in the kernel the
+ * function there. Of the innermost frame only the function matters. Undecodable samples have a
+ * context, too: the frames that were found, and the reason.
+ *
+ * The key of a very deep context depends on its complete lower segments instead of their frames.
+ * So a sample never takes much time. Such contexts of two processes have different keys.
+ */
+#ifndef PCCE_FILTER_CONTEXT_KEYS_H
+#define PCCE_FILTER_CONTEXT_KEYS_H
+
+#include "decode/decode.h"
+#include "stream/modules.h"
+#include "stream/stack_store.h"
+
+struct context_keys;
+
+/* NULL: no memory. The modules must outlive it. */
+struct context_keys *context_keys_new(const struct record_modules *m);
+void context_keys_free(struct context_keys *k);
+
+/* Finds the key of a sample. layout: the same number only for the same address space
+ * (address_space.h). 0 or -ENOMEM. */
+int context_keys_find(struct context_keys *k, const struct decode_space *as, uint64_t layout,
+		      const struct pcce_sample *s, const struct stack_node *below, uint64_t key[2]);
+
+/* Makes a key that of the sample's thread. begin: when the recording began; other recordings may
+ * have another thread of the same number. */
+void context_keys_add_thread(uint64_t key[2], const struct pcce_sample *s, uint64_t begin);
+
+/*
+ * Returns the class of an address in this address space: samples that differ only in their ip have
+ * one key if the class is the same. 0: no class says so, since r11 or what is mapped there matters.
+ * An address in a slot is a class of its own; all others of a function are one class.
+ */
+uint64_t context_keys_class(struct context_keys *k, const struct decode_space *as, uint64_t ip);
+/* The same for kip. */
+uint64_t context_keys_kernel_class(struct context_keys *k, uint64_t kip);
+
+#endif

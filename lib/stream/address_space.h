@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Finds which module was mapped where in a process at a time, from PROCESS and MAP records.
+ *
+ * Add all records first, in any order, then finish, then look up. Equal memory layouts (for
+ * example of a forked child and its parent) are one space, so that a caller can decode once for
+ * all of them.
+ */
+#ifndef PCCE_STREAM_ADDRESS_SPACE_H
+#define PCCE_STREAM_ADDRESS_SPACE_H
+
+#include <stdint.h>
+#include <pcce/datafile.h>
+#include "decode/decode.h"
+
+struct address_spaces;
+
+/* table_of returns a module's table, or NULL. Only look-ups call it. */
+struct address_spaces *
+address_spaces_new(const struct encoding_table *(*table_of)(void *ctx, uint32_t module), void *ctx);
+/* The spaces as they are now, while recording: add records in their order, and look up between
+ * them. */
+struct address_spaces *
+address_spaces_new_present(const struct encoding_table *(*table_of)(void *ctx, uint32_t module),
+			   void *ctx);
+void address_spaces_free(struct address_spaces *s);
+
+/* 0 or -ENOMEM. */
+int address_spaces_add_process(struct address_spaces *s, const struct pcce_rec_process *rec);
+int address_spaces_add_map(struct address_spaces *s, const struct pcce_rec_map *rec);
+int address_spaces_finish(struct address_spaces *s);
+
+/* The space of a process at a time: a number from 0 upwards, equal for equal layouts; UINT32_MAX if
+ * out of memory. */
+uint32_t address_spaces_at(struct address_spaces *s, uint32_t pid, uint64_t time);
+const struct decode_space *address_spaces_get(const struct address_spaces *s, uint32_t space);
+
+/* ---- present spaces only ---- */
+
+/* Returns the address space of a process, valid until its next record; NULL: no memory. *layout: a
+ * number that no other layout of any process has. */
+const struct decode_space *address_spaces_now(struct address_spaces *s, uint32_t pid,
+					      uint64_t *layout);
+
+/* Returns the epoch of a process. Another one begins when its addresses change their meanings: when
+ * it is created, at exec, and when it maps something over a module. No two have the same epoch,
+ * except 0, before the first change. */
+uint32_t address_spaces_epoch(struct address_spaces *s, uint32_t pid);
+
+#endif

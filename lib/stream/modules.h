@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Lists the modules of a recording that is being made: each ELF file that was mapped executable,
+ * once, with its encoding table. Path, inode, time and size identify a file, so a file that is
+ * rebuilt during the recording is another module. Files stay open, so that deleted ones can be
+ * symbolized in the end.
+ */
+#ifndef PCCE_STREAM_MODULES_H
+#define PCCE_STREAM_MODULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "elf/encoding_table.h"
+#include "stream/address_space.h"
+#include "stream/writer.h"
+#include "symbols/table_file.h"
+
+struct record_modules;
+
+struct record_module {
+	uint32_t index;
+	const char *path;
+	int fd; /* -1: could not be opened */
+	bool elf, program, vdso;
+	enum table_state state;
+	bool instrumented;	     /* has a valid table */
+	bool missing;		     /* its table is empty: PCCE_TABLE_MISSING */
+	struct encoding_table table; /* if instrumented or missing */
+	uint8_t build_id[32];
+	uint32_t build_id_size;
+};
+
+/* Writes new modules to w. Calls warn with one sentence for each table that cannot be used or is
+ * missing. */
+struct record_modules *record_modules_new(struct datafile_writer *w,
+					  void (*warn)(const char *text));
+void record_modules_free(struct record_modules *m);
+
+/* Finds or adds the module of a mapping. *vaddr: the link-time address that start corresponds to.
+ * *out is NULL for memory that is not a file. 0, -ENOMEM, or the writer's error. */
+int record_modules_map(struct record_modules *m, pid_t pid, uint64_t start, uint64_t length,
+		       uint64_t pgoff, const char *path, const struct record_module **out,
+		       uint64_t *vaddr);
+
+/* Makes present address spaces of the modules, which must outlive them. NULL: no memory. */
+struct address_spaces *record_modules_spaces(const struct record_modules *m);
+
+size_t record_modules_count(const struct record_modules *m);
+const struct record_module *record_modules_get(const struct record_modules *m, uint32_t index);
+
+#endif

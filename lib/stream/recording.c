@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Reads a recording in two passes over its records. See recording.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/array.h"
+#include "base/progress.h"
+#include "stream/recording.h"
+
+const struct encoding_table *recording_table(const struct recording *r, uint32_t module)
+{
+	return module < r->n_modules && r->modules[module].data ? &r->modules[module].table : NULL;
+}
+
+static const struct encoding_table *table_of_module(void *ctx, uint32_t module)
+{
+	return recording_table(ctx, module);
+}
+
+/* ---- records --------------------------------------------------------------------- */
+
+static int copy_string(char **to, const char *from)
+{
+	free(*to);
+	*to = strdup(from);
+	return *to ? 0 : -ENOMEM;
+}
+
+static int take_info(struct recording *r, const struct pcce_rec_info *rec)
+{
+	char **const strings[] = {&r->sampler, &r->event, &r->command, &r->host, &r->kernel};
+	int err = 0;
+
+	r->info = *rec;
+	for (unsigned int i = 0; i < sizeof(strings) / sizeof(strings[0]) && !err; i++)
+		err = copy_string(strings[i], datafile_string(&rec->rec, i));
+	return err;
+}
+
+/* The reader has checked that modules come in the order of their numbers. */
+static int take_module(struct recording *r, const struct pcce_record *rec)
+{
+	struct recording_module *m;
+
+	if (array_grow(&r->modules, r->n_modules, sizeof(*r->modules)))
+		return -ENOMEM;
+	m = &r->modules[r->n_modules];
+	*m = (struct recording_module){.path = strdup(datafile_string(rec, 0))};
+	r->n_modules += m->path != NULL;
+	return m->path ? 0 : -ENOMEM;
+}
+
+/* A module has one table at most: others are ignored. */
+static int take_table(struct recording *r, const struct pcce_rec_table *rec, struct error *why)
+{
+	struct recording_module *m = &r->modules[rec->module];
+	struct error reason = {0};
+	const void *data = datafile_table(rec, &m->size);
+	void *copy;
+	int err;
+
+	if (m->data)
+		return 0;
+	copy = malloc(m->size + 1);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, data, m->size);
+	err = encoding_table_open(copy, m->size, &m->table, &reason);
+	if (!err) {
+		m->data = copy;
+		return 0;
+	}
+	free(copy);
+	if (err == -ENOMEM)
+		return err;
+	return error_set(why, err,
+			 "cannot use the encoding table of %s in %s: it %s; record again with "
+			 "programs and tools of one version of pcce",
+			 *m->path ? m->path : "a module", r->name, reason.text);
+}
+
+void recording_account_add(struct recording_account *to, const struct recording_account *from)
+{
+	for (uint32_t i = 0; i <= PCCE_LOSS_MAX; i++)
+		to->lost[i] += from->lost[i];
+	to->due.counted += from->due.counted;
+	if (!from->any_due)
+		return;
+	to->due.known = (!to->any_due || to->due.known) && from->due.known;
+	to->any_due = true;
+	to->due.due += from->due.due;
+	to->due.merged += from->due.merged;
+	to->due.kernel += from->due.kernel;
+}
+
+static void take_due(struct recording *r, const struct pcce_rec_due *d)
+{
+	const struct recording_account account = {
+		.any_due = true,
+		.due = {.known = !(d->flags & PCCE_DUE_UNKNOWN),
+			.due = d->due,
+			.merged = d->merged,
+			.kernel = d->kernel},
+	};
+
+	recording_account_add(&r->accounts[recording_account_of(d->event)], &account);
+}
+
+static void take_summary(struct recording_hot *to, const struct pcce_rec_hot *h)
+{
+	memcpy(&to->phi, &h->phi, sizeof(to->phi));
+	memcpy(&to->epsilon, &h->epsilon, sizeof(to->epsilon));
+	to->samples = h->samples;
+	to->weight = h->weight;
+	to->offset = h->offset;
+	to->counters = h->counters;
+	to->per_thread = h->flags & PCCE_HOT_PER_THREAD;
+}
+
+static int take_only(struct recording_only *to, const struct pcce_rec_only *o)
+{
+	to->unknown += o->unknown;
+	to->left_out += o->left_out;
+	to->left_out_weight += o->left_out_weight;
+	return copy_string(&to->expression, datafile_string(&o->rec, 0));
+}
+
+static int take_shared(struct recording *r, const struct pcce_record *rec, struct error *why)
+{
+	const struct pcce_rec_lost *lost = (const void *)rec;
+
+	switch (rec->type) {
+	case PCCE_REC_INFO:
+		return take_info(r, (const void *)rec);
+	case PCCE_REC_PROCESS:
+		return address_spaces_add_process(r->spaces, (const void *)rec);
+	case PCCE_REC_MAP:
+		return address_spaces_add_map(r->spaces, (const void *)rec);
+	case PCCE_REC_MODULE:
+		return take_module(r, rec);
+	case PCCE_REC_TABLE:
+		return take_table(r, (const void *)rec, why);
+	case PCCE_REC_LOST:
+		r->accounts[recording_account_of(lost->event)]
+			.lost[lost->reason <= PCCE_LOSS_MAX ? lost->reason : 0] += lost->count;
+		return 0;
+	case PCCE_REC_DUE:
+		take_due(r, (const void *)rec);
+		return 0;
+	case PCCE_REC_COUNTED:
+		r->accounts[0].due.counted += ((const struct pcce_rec_counted *)rec)->samples;
+		return 0;
+	case PCCE_REC_ONLY:
+		return take_only(&r->only, (const void *)rec);
+	case PCCE_REC_HOT:
+		take_summary(&r->hot, (const void *)rec);
+		return 0;
+	case PCCE_REC_CONTEXT:
+		if (((const struct pcce_rec_context *)rec)->sample.flags & PCCE_SAMPLE_COLD)
+			r->hot.unkept += ((const struct pcce_rec_context *)rec)->weight;
+		return 0;
+	case PCCE_REC_FRAMES:
+		r->frames_unwound += ((const struct pcce_rec_frames *)rec)->unwound;
+		r->frames_reused += ((const struct pcce_rec_frames *)rec)->reused;
+		r->stack_bytes += ((const struct pcce_rec_frames *)rec)->copied;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* ---- passes ---------------------------------------------------------------------- */
+
+int recording_reader(const struct recording *r, struct datafile_reader **out, struct error *why)
+{
+	return r->path ? datafile_open_as(r->path, r->name, out, why)
+		       : datafile_open_memory(r->memory, r->size, r->name, out, why);
+}
+
+/* What a pass does with a record: 0 or -errno. */
+typedef int pass_step(void *ctx, const struct pcce_record *rec);
+
+/* Sets a sentence for each error that has none yet. */
+static int pass_over(const struct recording *r, const char *progress_text, pass_step *step,
+		     void *ctx, struct datafile_reader **reader, struct error *why)
+{
+	const struct pcce_record *rec;
+	uint64_t total;
+	int err, got = 0;
+
+	*why = (struct error){0};
+	err = recording_reader(r, reader, why);
+	if (err)
+		return err;
+	total = datafile_total(*reader);
+	while (!err && (got = datafile_next(*reader, &rec)) > 0) {
+		if (progress_text)
+			progress(progress_text, datafile_position(*reader), total);
+		err = step(ctx, rec);
+	}
+	if (got < 0)
+		return error_set(why, got, "%s", datafile_error(*reader));
+	if (err == -ENOMEM && !*why->text)
+		error_set(why, err, "cannot read %s: out of memory", r->name);
+	return err;
+}
+
+struct first_pass {
+	struct recording *r;
+	const struct recording_visitor *visitor;
+	struct error *why;
+};
+
+static int take_and_show(void *ctx, const struct pcce_record *rec)
+{
+	const struct first_pass *f = ctx;
+	int err = take_shared(f->r, rec, f->why);
+
+	return err || !f->visitor->record ? err : f->visitor->record(f->visitor->ctx, rec);
+}
+
+static int read_records(struct recording *r, const struct recording_visitor *visitor,
+			struct error *why)
+{
+	struct first_pass f = {r, visitor, why};
+	struct datafile_reader *reader = NULL;
+	int err = pass_over(r, visitor->progress, take_and_show, &f, &reader, why);
+
+	if (!err) {
+		r->complete = datafile_complete(reader);
+		r->cut_off = datafile_dropped(reader);
+		r->unknown = datafile_unknown(reader);
+		err = address_spaces_finish(r->spaces);
+		if (err)
+			error_set(why, err, "cannot read %s: out of memory", r->name);
+	}
+	datafile_close(reader);
+	return err;
+}
+
+struct sample_pass {
+	struct stack_store *stacks;
+	recording_sample_visitor *each;
+	void *ctx;
+};
+
+static int show_sample(void *ctx, const struct pcce_record *rec)
+{
+	const struct sample_pass *p = ctx;
+	const struct stack_node *below = NULL;
+	struct datafile_sample s;
+
+	if (!datafile_sample(rec, &s))
+		return 0;
+	if (p->stacks && stack_store_take(p->stacks, s.sample, &below))
+		return -ENOMEM;
+	return p->each(p->ctx, &s, below);
+}
+
+int recording_samples(const struct recording *r, const char *progress_text,
+		      struct stack_store *stacks, recording_sample_visitor *each, void *ctx,
+		      struct error *why)
+{
+	struct sample_pass p = {stacks, each, ctx};
+	struct datafile_reader *reader = NULL;
+	int err = pass_over(r, progress_text, show_sample, &p, &reader, why);
+
+	datafile_close(reader);
+	return err;
+}
+
+/* ---- opening and closing --------------------------------------------------------- */
+
+static struct recording *new_recording(const char *name)
+{
+	struct recording *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->spool.fd = -1;
+	r->name = strdup(name);
+	r->spaces = address_spaces_new(table_of_module, r);
+	if (!r->name || !r->spaces || copy_string(&r->sampler, "") || copy_string(&r->event, "") ||
+	    copy_string(&r->command, "") || copy_string(&r->host, "") ||
+	    copy_string(&r->kernel, "")) {
+		recording_close(r);
+		return NULL;
+	}
+	return r;
+}
+
+static int finish_opening(struct recording *r, const struct recording_visitor *visitor,
+			  struct recording **out, struct error *why)
+{
+	int err = read_records(r, visitor, why);
+
+	if (err) {
+		recording_close(r);
+		return err;
+	}
+	*out = r;
+	return 0;
+}
+
+int recording_open(const char *path, const struct recording_visitor *visitor,
+		   struct recording **out, struct error *why)
+{
+	struct recording *r = new_recording(path);
+	int err;
+
+	if (!r)
+		return error_set(why, -ENOMEM, "cannot read %s: out of memory", path);
+	err = temp_file_open(r->name, &r->spool, why);
+	if (err) {
+		recording_close(r);
+		return err;
+	}
+	r->path = r->spool.path;
+	return finish_opening(r, visitor, out, why);
+}
+
+int recording_open_memory(const void *memory, size_t size, const char *name,
+			  const struct recording_visitor *visitor, struct recording **out,
+			  struct error *why)
+{
+	struct recording *r = new_recording(name);
+
+	if (!r)
+		return error_set(why, -ENOMEM, "cannot read %s: out of memory", name);
+	r->memory = memory;
+	r->size = size;
+	return finish_opening(r, visitor, out, why);
+}
+
+void recording_end_samples(struct recording *r)
+{
+	temp_file_close(&r->spool);
+}
+
+void recording_close(struct recording *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->n_modules; i++) {
+		if (r->modules[i].data)
+			encoding_table_close(&r->modules[i].table);
+		free(r->modules[i].data);
+		free(r->modules[i].path);
+	}
+	address_spaces_free(r->spaces);
+	temp_file_close(&r->spool);
+	free(r->modules);
+	free(r->name);
+	free(r->sampler);
+	free(r->event);
+	free(r->command);
+	free(r->host);
+	free(r->kernel);
+	free(r->only.expression);
+	free(r);
+}
