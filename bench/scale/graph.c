@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
-#include "encode/numbering.h"
+#include "numbering/numbering.h"
 
 #define LEVELS 24
 #define CALLS 20000000

@@ -3,7 +3,7 @@
  * Counts, for each site of a program, how often a recording has it on top: the number of samples in
  * the function that the site calls, taken during its call. Samples in functions which that function
  * calls do not count, unless they are uninstrumented. profile/call_counts_read.h reads the counts
- * from a recording, and numbering_weight.c uses them.
+ * from a recording, and numbering/weight.c uses them.
  */
 #ifndef PCCE_ENCODE_CALL_COUNTS_H
 #define PCCE_ENCODE_CALL_COUNTS_H

@@ -8,7 +8,7 @@
 
 #include "encode/call_counts.h"
 #include "elf/relocs.h"
-#include "encode/numbering.h"
+#include "numbering/numbering.h"
 #include "elf/site_records.h"
 
 /* A gate: gates.h. slot 0: no call is led through it. */

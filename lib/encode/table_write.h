@@ -8,7 +8,7 @@
 #include <pcce/table.h>
 #include "encode/callgraph.h"
 #include "base/error.h"
-#include "encode/numbering.h"
+#include "numbering/numbering.h"
 #include "encode/patch.h"
 
 /*

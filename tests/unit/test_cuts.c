@@ -4,7 +4,7 @@
  * the numbering is correct, with random profiles too.
  */
 #include "tests/unit/tap.h"
-#include "encode/numbering.h"
+#include "numbering/numbering.h"
 
 /*
  * Each function of a ladder calls the next one twice: 2^90 contexts. The compiler takes the first

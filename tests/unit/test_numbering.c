@@ -13,7 +13,7 @@
 #include <time.h>
 #include <pcce/abi.h>
 #include "tests/unit/tap.h"
-#include "encode/numbering.h"
+#include "numbering/numbering.h"
 
 #define MAX_DEPTH 200
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Builds adjacency lists and spreads flags along them: see numbering_graph.h. */
+/* Builds adjacency lists and spreads flags along them: see graph.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "encode/numbering_graph.h"
+#include "numbering/graph.h"
 
 int numbering_adjacency_build(struct numbering_adjacency *a, uint32_t n_nodes, uint32_t n_edges,
 			      bool (*edge)(const void *ctx, uint32_t i, uint32_t *from,
@@ -60,7 +60,7 @@ bool numbering_edge_tail_reverse(const void *ctx, uint32_t i, uint32_t *from, ui
 	return numbering_edge_tail(ctx, i, item, from);
 }
 
-/* See numbering_graph.h. */
+/* See graph.h. */
 bool numbering_edge_tail_keeping(const void *ctx, uint32_t i, uint32_t *from, uint32_t *item)
 {
 	const struct numbering_work *w = ctx;
@@ -69,7 +69,7 @@ bool numbering_edge_tail_keeping(const void *ctx, uint32_t i, uint32_t *from, ui
 	       !(w->out->tail_out[*from] && numbering_can_enter(w, *item));
 }
 
-/* See numbering_graph.h. */
+/* See graph.h. */
 int numbering_spread(uint8_t *flag, uint32_t n, const struct numbering_adjacency *a)
 {
 	uint32_t *queue = malloc(((size_t)n + 1) * sizeof(*queue));

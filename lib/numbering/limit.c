@@ -2,7 +2,7 @@
 /*
  * Chooses the limit of ids, and so how many sites are cut.
  *
- * Values beyond 2^31 are expensive (numbering_ranges.c). So cutting some cold sites pays, if they
+ * Values beyond 2^31 are expensive (ranges.c). So cutting some cold sites pays, if they
  * are few and really cold. In tcc, Lua and SQLite, a limit of 2^38 to 2^40 contexts was best with
  * the compiler's estimates. If that takes many cuts, larger ids are better: small ones would cut a
  * quarter of Lua's sites. If even these take more than a few, choose_anchors() makes many cuts with
@@ -12,7 +12,7 @@
  * two ways to cut, and the one that would have cost the profiled run less is taken:
  *
  *   few cuts    numbering_ranges() alone, which looks for cuts that save much
- *   many cuts   numbering_anchors.c: of all but the hottest sites, if the profile has a sample
+ *   many cuts   anchors.c: of all but the hottest sites, if the profile has a sample
  *               or call for each site; else of what was rare and can only be rare
  *
  * The first wins if both are nearly equal. It cuts fewer sites, which is better where a run differs
@@ -21,7 +21,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "encode/numbering_steps.h"
+#include "numbering/steps.h"
 
 #define SMALL_IDS (1ull << 31)
 /* Of contexts, in choose_anchors(). */

@@ -23,7 +23,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "encode/numbering_steps.h"
+#include "numbering/steps.h"
 #include "base/array.h"
 
 #define NIL 0xffffffffu

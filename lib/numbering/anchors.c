@@ -39,7 +39,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "encode/numbering_steps.h"
+#include "numbering/steps.h"
 
 #define BATCHES 64
 #define BATCH_SHARE 8	   /* hot first: of the sites before the batch */

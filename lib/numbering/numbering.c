@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <pcce/abi.h>
-#include "encode/numbering.h"
-#include "encode/numbering_steps.h"
+#include "numbering/numbering.h"
+#include "numbering/steps.h"
 
 #define CLOSURE_MAX 256
 #define DEFAULT_EFFORT 150000000ull

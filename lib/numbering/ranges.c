@@ -38,7 +38,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "encode/numbering_steps.h"
+#include "numbering/steps.h"
 
 /* smaller values are added to the whole id; only smaller ids are set */
 #define SMALL_VALUES (1ull << 31) /* smaller values are added to the whole id */

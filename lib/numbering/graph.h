@@ -3,8 +3,8 @@
  * Defines the call graph for the numbering, the numbering itself, and what its steps share:
  * adjacency lists, closures of tail calls, roots. numbering.h defines the terms.
  */
-#ifndef PCCE_ENCODE_NUMBERING_GRAPH_H
-#define PCCE_ENCODE_NUMBERING_GRAPH_H
+#ifndef PCCE_NUMBERING_GRAPH_H
+#define PCCE_NUMBERING_GRAPH_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,7 +57,7 @@ struct numbering_options {
 	 * those of a depth-first search in that order
 	 */
 	bool given_order;
-	/* the largest num_cc; 0: PCCE_ID_LIMIT, and preferably less: see numbering_limit.c */
+	/* the largest num_cc; 0: PCCE_ID_LIMIT, and preferably less: see limit.c */
 	uint64_t limit;
 	uint64_t effort; /* steps for a good choice of back edges and cuts; 0: default */
 };

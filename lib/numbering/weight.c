@@ -27,7 +27,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "encode/numbering_steps.h"
+#include "numbering/steps.h"
 
 #define SWEEPS 3
 #define ENTRIES_MAX 1e15

@@ -2,18 +2,18 @@
 /*
  * Declares the steps of the numbering, in their order:
  *
- *   numbering_weight.c   estimates how often each site is executed in the whole program
- *   numbering_cycles.c   chooses the back edges
- *   numbering_limit.c    chooses the limit of ids, and runs the next two steps
- *   numbering_anchors.c  cuts sites so that ids stay small, if that takes many cuts
- *   numbering_ranges.c   assigns the ranges of ids, and cuts sites where they overflow
+ *   weight.c   estimates how often each site is executed in the whole program
+ *   cycles.c   chooses the back edges
+ *   limit.c    chooses the limit of ids, and runs the next two steps
+ *   anchors.c  cuts sites so that ids stay small, if that takes many cuts
+ *   ranges.c   assigns the ranges of ids, and cuts sites where they overflow
  *
  * Each returns 0 or -ENOMEM. numbering_ranges() also returns -E2BIG: see most_cuts.
  */
-#ifndef PCCE_ENCODE_NUMBERING_STEPS_H
-#define PCCE_ENCODE_NUMBERING_STEPS_H
+#ifndef PCCE_NUMBERING_STEPS_H
+#define PCCE_NUMBERING_STEPS_H
 
-#include "encode/numbering_graph.h"
+#include "numbering/graph.h"
 
 int numbering_weigh(struct numbering_work *w);
 int numbering_break_cycles(struct numbering_work *w);

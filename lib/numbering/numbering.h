@@ -18,10 +18,10 @@
  *            sites with values.  No other edge owns this id in T(f), so the hottest edge into the
  *            function can own 0.
  */
-#ifndef PCCE_ENCODE_NUMBERING_H
-#define PCCE_ENCODE_NUMBERING_H
+#ifndef PCCE_NUMBERING_NUMBERING_H
+#define PCCE_NUMBERING_NUMBERING_H
 
-#include "encode/numbering_graph.h"
+#include "numbering/graph.h"
 
 /* Returns 0 or -ENOMEM. The result depends only on the arguments. */
 int numbering_compute(const struct numbering_graph *graph, const struct numbering_options *options,
