@@ -35,31 +35,36 @@ USERLIB_DIR := userlib
 USERLIB_OBJ := $(O)/obj/userlib
 
 # C files of every executable's runtime.
-USERLIB_C := segments restore_far stack_state stack_switch page thread_page registry origin \
-	interpose_thread main_exit interpose_signal interpose_handler interpose_sysv \
-	interpose_prctl interpose_fork interpose_clone confined redirect unknown self_sampler \
-	self_state self_signal self_altstack self_source self_sample self_modules self_ring \
-	local_libc linker_object context_capture context_id context_modules context_set \
-	context_test context_words dictionary crash crash_stack quiet_write
+USERLIB_C := stack/segments stack/restore_far stack/stack_state stack/stack_switch stack/page \
+	threads/thread_page threads/registry threads/origin threads/thread_create \
+	threads/main_exit interpose/signal_mask interpose/handler interpose/sysv_signal \
+	interpose/prctl interpose/fork interpose/clone base/confined interpose/redirect \
+	stack/unknown self/sampler self/state self/signal self/altstack self/source \
+	self/sample self/modules self/ring base/local_libc base/linker_object contexts/capture \
+	contexts/context_id contexts/modules contexts/set contexts/on_context contexts/words \
+	contexts/dictionary contexts/crash contexts/crash_stack base/quiet_write
 # Assembly files of every executable's runtime, in front of the C files.
-USERLIB_S := pushpop leaf_entry signal_entry sampling_entry syscall_stub vfork clone \
-	thread_body main_stub
+USERLIB_S := stack/pushpop stack/leaf_entry interpose/signal_entry self/sampling_entry \
+	interpose/syscall_stub interpose/vfork_stub interpose/clone_stub threads/thread_body \
+	threads/main_stub
 # Code that runs inside a push, or between two steps of a change of the encoding stack.
-USERLIB_GENERAL_REGS := segments restore_far unknown stack_state stack_switch interpose_jump \
-	contexts contexts-static site
+USERLIB_GENERAL_REGS := stack/segments stack/restore_far stack/unknown stack/stack_state \
+	stack/stack_switch interpose/jump interpose/ucontext interpose/ucontext-static \
+	interpose/site
 
-# Code that runs seldom is compiled for size, since all of it is in every program.  self_modules is
+# Code that runs seldom is compiled for size, since all of it is in every program.  self/modules is
 # not: GCC would call memcmp there instead of comparing in place.
-USERLIB_SIZE := page thread_page registry origin interpose_thread main_exit interpose_signal \
-	interpose_handler interpose_sysv interpose_prctl interpose_fork interpose_clone \
-	interpose_timer redirect confined self_sampler self_state self_altstack self_source \
-	context_set dictionary crash crash_stack quiet_write
+USERLIB_SIZE := stack/page threads/thread_page threads/registry threads/origin \
+	threads/thread_create threads/main_exit interpose/signal_mask interpose/handler \
+	interpose/sysv_signal interpose/prctl interpose/fork interpose/clone interpose/timer \
+	interpose/redirect base/confined self/sampler self/state self/altstack self/source \
+	contexts/set contexts/dictionary contexts/crash contexts/crash_stack base/quiet_write
 
 USERLIB_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden \
 	-fno-stack-protector -fcf-protection -fno-reorder-functions \
 	-fno-reorder-blocks-and-partition -fno-exceptions -fasynchronous-unwind-tables \
-	-fno-lto -fno-plt -U_FORTIFY_SOURCE
-USERLIB_ASFLAGS := -fPIC -fcf-protection -g
+	-fno-lto -fno-plt -U_FORTIFY_SOURCE -Iinclude -I$(USERLIB_DIR)
+USERLIB_ASFLAGS := -fPIC -fcf-protection -g -I$(USERLIB_DIR)
 
 USERLIB_ARCHIVES := $(LIBDIR)/libpcce.a $(LIBDIR)/libpcce_before.a $(LIBDIR)/libpcce_jump.a \
 	$(LIBDIR)/libpcce_context.a $(LIBDIR)/libpcce_landing.a $(LIBDIR)/libpcce_dso.a
@@ -67,22 +72,22 @@ USERLIB_TARGETS := $(USERLIB_ARCHIVES) $(LIBDIR)/libpcce.so.0 $(LIBDIR)/libpcce.
 	$(LIBDIR)/libpcce.exports $(LIBDIR)/libpcce-verify.so
 
 $(USERLIB_GENERAL_REGS:%=$(USERLIB_OBJ)/%.o): USERLIB_CFLAGS += -mgeneral-regs-only
-$(USERLIB_OBJ)/restore_far.o: USERLIB_CFLAGS += -fno-toplevel-reorder
+$(USERLIB_OBJ)/stack/restore_far.o: USERLIB_CFLAGS += -fno-toplevel-reorder
 $(USERLIB_SIZE:%=$(USERLIB_OBJ)/%.o): USERLIB_CFLAGS += -Os
 # Its loops must not become calls of the function that they implement.
-$(USERLIB_OBJ)/local_libc.o $(USERLIB_OBJ)/own_next.o: \
+$(USERLIB_OBJ)/base/local_libc.o $(USERLIB_OBJ)/interpose/own_next.o: \
 	USERLIB_CFLAGS += -fno-builtin -fno-tree-loop-distribute-patterns
 
 $(USERLIB_OBJ)/%.o: $(USERLIB_DIR)/%.c $(O)/obj/.flags
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
-	$(Q)$(CC) $(USERLIB_CFLAGS) $(WARN) -Iinclude $(DEPFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(USERLIB_CFLAGS) $(WARN) $(DEPFLAGS) -c -o $@ $<
 
 # For static executables.
 $(USERLIB_OBJ)/%-static.o: $(USERLIB_DIR)/%.c $(O)/obj/.flags
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
-	$(Q)$(CC) $(USERLIB_CFLAGS) $(WARN) -DPCCE_STATIC -Iinclude $(DEPFLAGS) -c -o $@ $<
+	$(Q)$(CC) $(USERLIB_CFLAGS) $(WARN) -DPCCE_STATIC $(DEPFLAGS) -c -o $@ $<
 
 $(USERLIB_OBJ)/%.o: $(USERLIB_DIR)/%.S $(O)/obj/.flags
 	@mkdir -p $(@D)
@@ -95,19 +100,24 @@ $(USERLIB_OBJ)/%-exec.o: $(USERLIB_DIR)/%.S $(O)/obj/.flags
 	$(call say,AS,$@)
 	$(Q)$(CC) $(USERLIB_ASFLAGS) -DPCCE_EXEC $(DEPFLAGS) -c -o $@ $<
 
-# What each archive's object holds.  text_end is last: the runtime's code ends there.
+# What each archive's object holds.  stack/text_end is last: the runtime's code ends there.
 userlib_objects = $(1:%=$(USERLIB_OBJ)/%.o)
-USERLIB_EXEC := $(call userlib_objects,$(USERLIB_S:%=%-exec) $(USERLIB_C) encoding_note \
-	text_end)
-USERLIB_DSO := $(call userlib_objects,pushpop leaf_entry segments restore_far unknown \
-	encoding_note text_end)
-USERLIB_JUMP := $(call userlib_objects,jump_stubs-exec interpose_jump context_stubs-exec \
-	contexts landing_stubs-exec landing landing_pending site interpose_timer own_next)
-USERLIB_CONTEXT := $(call userlib_objects,context_stubs-exec contexts-static site)
-USERLIB_LANDING := $(call userlib_objects,landing_stubs-exec landing-static landing_pending site)
-USERLIB_LINK := $(call userlib_objects,$(USERLIB_S) adopt_page jump_stubs interpose_jump \
-	context_stubs contexts landing_stubs landing landing_pending site interpose_timer \
-	$(USERLIB_C) text_end)
+USERLIB_EXEC := $(call userlib_objects,$(USERLIB_S:%=%-exec) $(USERLIB_C) stack/encoding_note \
+	stack/text_end)
+USERLIB_DSO := $(call userlib_objects,stack/pushpop stack/leaf_entry stack/segments \
+	stack/restore_far stack/unknown stack/encoding_note stack/text_end)
+USERLIB_JUMP := $(call userlib_objects,interpose/jump_stubs-exec interpose/jump \
+	interpose/ucontext_stubs-exec interpose/ucontext interpose/landing_stubs-exec \
+	interpose/landing interpose/landing_pending interpose/site interpose/timer \
+	interpose/own_next)
+USERLIB_CONTEXT := $(call userlib_objects,interpose/ucontext_stubs-exec \
+	interpose/ucontext-static interpose/site)
+USERLIB_LANDING := $(call userlib_objects,interpose/landing_stubs-exec \
+	interpose/landing-static interpose/landing_pending interpose/site)
+USERLIB_LINK := $(call userlib_objects,$(USERLIB_S) stack/adopt_page interpose/jump_stubs \
+	interpose/jump interpose/ucontext_stubs interpose/ucontext interpose/landing_stubs \
+	interpose/landing interpose/landing_pending interpose/site interpose/timer \
+	$(USERLIB_C) stack/text_end)
 
 # Names that stay global: the other archives, slots and the linker wrapper use them.
 USERLIB_KEEP := $(addprefix --keep-global-symbol=,__pcce_push __pcce_restore __pcce_segment_room \
@@ -165,12 +175,10 @@ $(LIBDIR)/libpcce.exports: $(USERLIB_DIR)/libpcce.exports
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
-$(LIBDIR)/libpcce-verify.so: $(USERLIB_DIR)/verify.c $(USERLIB_OBJ)/linker_object.o \
-		$(O)/obj/.flags
-	@mkdir -p $(@D) $(USERLIB_OBJ)
+$(LIBDIR)/libpcce-verify.so: $(call userlib_objects,self/verify base/linker_object)
+	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(USERLIB_CFLAGS) $(WARN) -Iinclude -MMD -MP -MF $(USERLIB_OBJ)/verify.d -shared \
-		-Wl,-soname,libpcce-verify.so -Wl,-z,defs,-z,now -o $@ $(filter %.c %.o,$^) \
+	$(Q)$(CC) -shared -Wl,-soname,libpcce-verify.so -Wl,-z,defs,-z,now -o $@ $^ \
 		-Wl,--push-state,--no-as-needed -lgcc_s -lunwind -lc -Wl,--pop-state
 
 # The counting engine of pcce-record --count: no part of the runtime, but bytes that pcce-record
@@ -179,15 +187,15 @@ COUNT_CFLAGS := $(filter-out -fasynchronous-unwind-tables -fcf-protection,$(USER
 	-mgeneral-regs-only -ffreestanding -fcf-protection=none -fno-asynchronous-unwind-tables \
 	-fno-builtin -fno-tree-loop-distribute-patterns -fomit-frame-pointer -ffixed-r11 -ffixed-rbp
 
-COUNT_OBJ := $(addprefix $(USERLIB_OBJ)/,count_adaptive.o count_head.o count_engine.o \
-	count_fast.o count_hot.o count_lossy.o count_modules.o count_stack.o)
+COUNT_OBJ := $(addprefix $(USERLIB_OBJ)/count/,adaptive.o head.o engine.o fast.o hot.o lossy.o \
+	modules.o stack.o)
 $(COUNT_OBJ): USERLIB_CFLAGS := $(COUNT_CFLAGS)
-$(USERLIB_OBJ)/count_engine.elf: $(COUNT_OBJ) $(USERLIB_DIR)/count_engine.lds
+$(USERLIB_OBJ)/count/engine.elf: $(COUNT_OBJ) $(USERLIB_DIR)/count/engine.lds
 	$(call say,LD,$@)
 	$(Q)$(CC) -nostdlib -static -Wl,--build-id=none \
-		-Wl,-T,$(USERLIB_DIR)/count_engine.lds -Wl,-z,noexecstack -o $@ $(COUNT_OBJ)
+		-Wl,-T,$(USERLIB_DIR)/count/engine.lds -Wl,-z,noexecstack -o $@ $(COUNT_OBJ)
 
-$(O)/obj/count_engine.bin: $(USERLIB_OBJ)/count_engine.elf
+$(O)/obj/count_engine.bin: $(USERLIB_OBJ)/count/engine.elf
 	$(Q)objcopy -O binary $< $@
 
--include $(wildcard $(USERLIB_OBJ)/*.d)
+-include $(wildcard $(USERLIB_OBJ)/*/*.d)

@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <pcce/abi.h>
-#include "page.h"
+#include "stack/page.h"
 #include "pcce.h"
 
 /*
@@ -31,8 +31,6 @@
 
 #pragma GCC visibility push(hidden)
 
-#define MEMORY_PAGE 4096
-
 /* A thread's record in the registry. It is in the thread's page (page.c). */
 struct pcce_thread {
 	struct cds_list_head node;
@@ -42,7 +40,7 @@ struct pcce_thread {
 	bool had_source;    /* has_timer and what follows name a source, armed or not */
 	bool paused;	    /* the source is off while the program blocks the signal really */
 	bool masks_signal;  /* the program believes that it blocks the self sampler's signal */
-	bool has_stack;	    /* sigaltstack() is self_altstack.c's in this thread */
+	bool has_stack;	    /* sigaltstack() is self/altstack.c's in this thread */
 	bool own_stack_set; /* the kernel's alternate stack is own_stack */
 	bool in_handler;    /* the self sampler's handler runs in this thread */
 	bool has_timer;	    /* the source is `timer`, a POSIX timer; else perf_page */
@@ -88,7 +86,7 @@ void registry_unlock(void);
 void registry_each(void (*visit)(struct pcce_thread *t, void *arg), void *arg);
 void registry_after_fork(struct pcce_thread *self, void (*dead)(struct pcce_thread *t));
 
-/* interpose_prctl.c: sets errno, and returns -1. */
+/* interpose/prctl.c: sets errno, and returns -1. */
 long pcce_syscall_error(long error);
 
 /* main_exit.c */
@@ -99,15 +97,15 @@ uint64_t __pcce_site_address(uint64_t ext);
 /* Did instrumented code make the call that returns to pc, through the site that ext names? */
 bool __pcce_from_site(uint64_t ext, uint64_t pc);
 
-/* interpose_jump.c: size of the area at pcce_page.jumps. */
+/* interpose/jump.c: size of the area at pcce_page.jumps. */
 #define JUMPS_BYTES 77824UL
 
-/* interpose_clone.c: the program is about to make a task by syscall(). */
+/* interpose/clone.c: the program is about to make a task by syscall(). */
 struct clone_args;
 void watch_clone(uint64_t flags);
 void watch_clone3(const struct clone_args *args, size_t size);
 
-/* self_sampler.c */
+/* self/sampler.c */
 void self_start(void);
 void self_thread_begin(struct pcce_thread *t);
 void self_thread_end(struct pcce_thread *t);
@@ -119,7 +117,7 @@ void self_count_unseen(void);
 void self_clock_forbidden(void);
 void self_forbidden(void);
 
-/* self_signal.c: the self sampler's signal, as the program sees it */
+/* self/signal.c: the self sampler's signal, as the program sees it */
 bool self_has_signal(int sig); /* is it the sampling signal? */
 uint64_t self_signal_bit(void);
 /* sigaction() for the sampling signal. */

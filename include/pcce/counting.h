@@ -2,7 +2,7 @@
 /*
  * Defines what pcce-record --count and the code that it puts into the program share.
  *
- * The counting engine (userlib/count_engine.h) is position-independent code with one page of data,
+ * The counting engine (userlib/count/engine.h) is position-independent code with one page of data,
  * struct pcce_count_config. pcce-record writes both into the process before the program's first
  * instruction (lib/count/inject.c). Each entry into an instrumented function then calls the
  * engine first. The engine counts it in the *area*, memory that the process and all its forked
@@ -23,7 +23,7 @@
  * their own.
  *
  * Libraries are changed by the process itself, whenever the dynamic linker has loaded some and not
- * yet executed them (userlib/count_modules.c). pcce-record tells it how: a *request* has the load
+ * yet executed them (userlib/count/modules.c). pcce-record tells it how: a *request* has the load
  * addresses of new libraries, and is answered with one struct pcce_count_code for each library that
  * is to be counted. These are in the area, too. Places of all modules have numbers of their own.
  */

@@ -3,7 +3,7 @@
  * Counts in bursts (static bursting of "Mining hot calling contexts in small space"): the recorder
  * turns the counting on for a while, and then off, all the time. The program's state is always
  * right, so a burst can begin at any call. Adaptive bursts are left out by the engine
- * (userlib/count_adaptive.c).
+ * (userlib/count/adaptive.c).
  */
 #ifndef PCCE_COUNT_BURSTS_H
 #define PCCE_COUNT_BURSTS_H

@@ -13,7 +13,7 @@
 #include "count/linker.h"
 #include "count/plan.h"
 
-/* The engine, as userlib/count_engine.lds lays it out. */
+/* The engine, as userlib/count/engine.lds lays it out. */
 extern const uint8_t count_engine[];
 const struct pcce_count_head *count_engine_head(void);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
  * Implements the recorder's side of the self sampler. An environment variable tells processes to
- * sample themselves (userlib/self_sampler.c). They create rings in our private directory
+ * sample themselves (userlib/self/sampler.c). They create rings in our private directory
  * (include/pcce/selfring.h), and this file reads them.
  *
  *   prepare   creates the directory and sets the environment that the command inherits

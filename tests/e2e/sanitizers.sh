@@ -53,7 +53,7 @@ as_without() {
 essence() {
 	sed -n -e 's/^==*[0-9]*==*//' -e 's/ ([^ ]*+0x[0-9a-f]*)//' -e 's/0x[0-9a-fA-F]*//g' \
 		-e 's/(BuildId: [0-9a-f]*)//' \
-		-e '/userlib\//d; /libsanitizer\//d; /libc_start\|csu\|nptl\|\/sysdeps\//d; / in _start /d; /vgpreload/d; /<unknown module>/d; /interpose_thread\|thread_body/d' \
+		-e '/userlib\//d; /libsanitizer\//d; /libc_start\|csu\|nptl\|\/sysdeps\//d; / in _start /d; /vgpreload/d; /<unknown module>/d; /thread_create\|thread_body/d' \
 		-e 's/-plain\|-pcce//g' \
 		-e 's/^ *#[0-9]* */#/' -e 's/^ *\(at\|by\) : */#/' \
 		-e '/^#\|WARNING: Th\|ERROR: \|SUMMARY: \|runtime error\|located in\|bytes to the\|located \|Direct leak\|definitely lost\|Invalid read\|data race\|after a block/p' "$1" |

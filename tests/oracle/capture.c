@@ -14,7 +14,8 @@
 
 /* What the runtime needs on the stack besides a signal frame. */
 #define ROOM 6144
-/* Of the signal entry, from the frame to the call of the handler (userlib/signal_entry.S). */
+/* What the signal entry (userlib/interpose/signal_entry.S) takes of it, from the signal frame to
+ * the call of the handler. */
 #define ENTRY_FRAME 40
 
 void capture_init(struct capture *c, FILE *out, uint64_t period)

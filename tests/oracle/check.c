@@ -138,8 +138,8 @@ static bool in_order(const struct between *a, const struct between *b)
 	return true;
 }
 
-/* The runtime has come between the function and its caller (userlib/leaf_entry.S): it was left by a
- * jump, and called again, and may have been left by a tail call since. */
+/* The runtime has come between the function and its caller (userlib/stack/leaf_entry.S): it
+ * was left by a jump, and called again, and may have been left by a tail call since. */
 static bool came_between(const struct between *seen, const struct decode_frame *inner)
 {
 	for (size_t i = 0; i < seen->n; i++) {

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Copies the thread's context to the ring: the self sampler's one sample, in its signal handler.
+ */
+#include <dlfcn.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include "base/confined.h"
+#include "self/self.h"
+#include "base/syscall.h"
+
+#ifndef RTLD_DEFAULT
+#define RTLD_DEFAULT ((void *)0)
+#endif
+
+extern void *dlsym(void *, const char *) __attribute__((weak));
+extern int __pthread_create(void) __attribute__((weak));
+
+/* The executable's entry point: the main thread's outermost frame is there. */
+static uint64_t entry_point;
+
+/* The parts of the encoding stack that a sample gets: the current segment, and the unsent ones
+ * below it. */
+struct gathered {
+	const struct pcce_entry *entries;
+	unsigned int n_entries, n_below, n_segments, n_stored;
+	const struct pcce_segment *stored; /* the first n_stored of n_segments */
+	const struct pcce_entry
+		/* The last of the n_segments (base and entries), or NULL. */
+		*kept;
+	uint64_t below, sent;
+	uint32_t flags;
+};
+
+static void gather_stack(struct gathered *g, uint64_t sent)
+{
+	const struct pcce_page *page = &pcce_page;
+	uint32_t half = page->off & PCCE_OFF_HALF, used = page->off & PCCE_OFF_USED, from;
+	const struct pcce_segment *area =
+		(const struct pcce_segment *)(uintptr_t)PCCE_AREA_ADDRESS(page->area);
+	const struct pcce_entry *bases = &page->base;
+
+	*g = (struct gathered){.sent = sent};
+	if ((page->off & ~(uint32_t)PCCE_OFF_HALF) > PCCE_OFF_FULL) {
+		g->flags = PCCE_SAMPLE_READ_FAULT; /* an impossible off */
+		return;
+	}
+	g->entries = bases + half / sizeof(*bases) + 1;
+	g->n_entries = used / sizeof(*bases);
+	g->n_below = page->place >> PCCE_PLACE_SHIFT;
+	if (!g->n_below)
+		return;
+	g->below = g->entries[-1].id;
+	if ((int64_t)(g->below - sent) <= 0)
+		return;
+	if ((page->place & PCCE_PLACE_HELD) == PCCE_PLACE_KEPT)
+		g->kept = bases + (half ^ PCCE_OFF_HALF) / sizeof(*bases);
+	/* Some have no place. */
+	if (g->n_below - (g->kept != NULL) > PCCE_AREA_CAPACITY(page->area))
+		area = NULL;
+	if (!area && !g->kept) {
+		g->kept = NULL;
+		g->flags = PCCE_SAMPLE_TRUNCATED;
+		return;
+	}
+	for (from = g->n_below - 1; area && from && (int64_t)(area[from - 1].generation - sent) > 0;
+	     from--)
+		;
+	g->stored = area + from;
+	g->n_segments = g->n_below - from;
+	if (g->n_segments > PCCE_SAMPLE_SEGMENTS) {
+		/* The next samples carry the rest. */
+		g->n_segments = PCCE_SAMPLE_SEGMENTS;
+		g->kept = NULL;
+		g->flags = PCCE_SAMPLE_TRUNCATED;
+	}
+	g->n_stored = g->n_segments - (g->kept != NULL);
+	g->sent = g->kept ? g->below : g->stored[g->n_stored - 1].generation;
+}
+
+static void describe_sites(const struct gathered *g)
+{
+	for (unsigned int i = 0; i < g->n_stored; i++)
+		modules_describe_sites(g->stored[i].entry, PCCE_SEGMENT_ENTRIES);
+	if (g->kept)
+		modules_describe_sites(g->kept + 1, PCCE_SEGMENT_ENTRIES);
+	modules_describe_sites(g->entries, g->n_entries);
+}
+
+static void write_stack(const struct gathered *g, void *to, const uint64_t *stack, size_t n_stack)
+{
+	struct pcce_entry *entries = to;
+	struct pcce_segment *segments;
+
+	if (g->n_entries)
+		memcpy(entries, g->entries, g->n_entries * sizeof(*entries));
+	segments = (struct pcce_segment *)(entries + g->n_entries);
+	if (g->n_stored)
+		memcpy(segments, g->stored, g->n_stored * sizeof(*segments));
+	segments += g->n_stored;
+	if (g->kept) {
+		segments->generation = g->below;
+		segments->index = g->n_below - 1;
+		memcpy(&segments->base, g->kept, (PCCE_SEGMENT_ENTRIES + 1) * sizeof(*entries));
+		segments++;
+	}
+	if (n_stack)
+		memcpy(segments, stack, n_stack * sizeof(*stack));
+}
+
+static bool is_outermost(const struct pcce_thread *t, uint64_t pc)
+{
+	return pc == t->outermost || (pc >= entry_point && pc < entry_point + 64);
+}
+
+extern char __pcce_signal_entry[] __attribute__((visibility("hidden")));
+
+/* Returns the context of the code that is meant. Both signals may be pending, as after each raise()
+ * in which the period ended. Then the sampling signal arrives where a handler of the program is
+ * about to begin, and the code that both interrupt is meant. That handler has done nothing yet. */
+static ucontext_t *interrupted_code(ucontext_t *uc)
+{
+	if (uc->uc_mcontext.gregs[REG_RIP] == (greg_t)__pcce_signal_entry)
+		uc = (ucontext_t *)uc->uc_mcontext.gregs[REG_RDX];
+	return uc;
+}
+
+_Static_assert(PCCE_COPY_REGISTERS + PCCE_SELF_COPY_WORDS <= PCCE_SELF_STACK, "no room for a copy");
+
+/*
+ * Copies registers and the stack (PCCE_SAMPLE_COPY). The kernel copies the stack: it knows where
+ * the stack ends, and a program can have any number of stacks. This is the one system call of a
+ * sampling path, and only of this mode. Without it, the copy ends with the page that sp is in.
+ */
+static unsigned int copy_stack(const greg_t *regs, uint64_t *to)
+{
+	static const unsigned char which[PCCE_COPY_REGISTERS] = {
+		REG_RBX, REG_RBP, REG_R10, REG_R12, REG_R13, REG_R14, REG_R15, REG_RDI};
+	uint64_t sp = (uint64_t)regs[REG_RSP], size = PCCE_SELF_COPY_WORDS * sizeof(*to), at = sp;
+	struct iovec local = {to + PCCE_COPY_REGISTERS, size},
+		     pages[PCCE_SELF_COPY_WORDS / 512 + 1];
+	unsigned int n = 0;
+	long copied = -1;
+
+	for (unsigned int i = 0; i < PCCE_COPY_REGISTERS; i++)
+		to[i] = (uint64_t)regs[which[i]];
+	/* One for each page: the copy ends before a page that cannot be read. */
+	while (at < sp + size) {
+		uint64_t end = (at | (MEMORY_PAGE - 1)) + 1;
+
+		if (end > sp + size)
+			end = sp + size;
+		pages[n++] = (struct iovec){(void *)at, end - at};
+		at = end;
+	}
+	if (!is_confined(CONFINED))
+		copied = raw_syscall6(SYS_process_vm_readv, self_state.pid, (long)&local, 1,
+				      (long)pages, n, 0);
+	if (copied <= 0) {
+		copied = (long)pages[0].iov_len;
+		memcpy(local.iov_base, pages[0].iov_base, pages[0].iov_len);
+	}
+	return PCCE_COPY_REGISTERS + (unsigned int)((unsigned long)copied / sizeof(*to));
+}
+
+/* The ring is full, because the recorder is slow or gone. */
+static void lose_sample(uint64_t now, uint32_t weight)
+{
+	struct pcce_self_ring *head = self_state.ring.head;
+	uint64_t read_at = __atomic_load_n(&head->read_at, __ATOMIC_RELAXED);
+
+	self_count_lost(weight);
+	if (!read_at)
+		read_at = head->start_time;
+	if (now > read_at && now - read_at > PCCE_SELF_PATIENCE) {
+		self_set_flag(PCCE_SELF_GAVE_UP);
+		__atomic_store_n(&head->stop, 1, __ATOMIC_RELAXED);
+	}
+}
+
+/* Unwinds the stack. The unwinder may call functions that the program defines and that are
+ * instrumented, such as its own sigprocmask(). No push saves the state for them. */
+static int unwind_stack(struct pcce_thread *t, ucontext_t *uc, int *complete)
+{
+	volatile struct pcce_page *page = &pcce_page;
+	uint64_t id = page->id, ext = page->ext;
+	int n;
+
+	page->ext = 0;
+	n = self_state.unwind(uc, t->stack, PCCE_SELF_STACK, complete);
+	page->ext = ext;
+	page->id = id;
+	return n;
+}
+
+void self_sample(struct pcce_thread *t, ucontext_t *context, uint32_t weight)
+{
+	ucontext_t *uc = interrupted_code(context);
+	const greg_t *regs = uc->uc_mcontext.gregs;
+	const struct pcce_page *page = &pcce_page;
+	struct pcce_self_sample *s;
+	struct gathered g;
+	uint32_t flags;
+	/* libunwind makes system calls. */
+	bool unwinds = self_state.unwind && t->stack && !is_confined(CONFINED);
+	int n_stack = 0, complete = 0;
+	uint64_t now;
+
+	if (unwinds)
+		n_stack = unwind_stack(t, uc, &complete);
+	gather_stack(&g, t->sent);
+	flags = g.flags;
+	if (page->magic != PCCE_PAGE_MAGIC || !(page->state & PCCE_STATE_LIVE))
+		flags |= PCCE_SAMPLE_OUTSIDE;
+	modules_describe((uint64_t)regs[REG_RIP]);
+	describe_sites(&g);
+	/* After the modules: no module that the sample needs is described later than this. */
+	now = self_now();
+	if (unwinds) {
+		flags |= PCCE_SAMPLE_STACK;
+		if (n_stack <= 0 || !complete || !is_outermost(t, t->stack[n_stack - 1]))
+			flags |= PCCE_SAMPLE_UNWIND_BAD;
+		if (n_stack < 0)
+			n_stack = 0;
+	} else if (self_state.want_copy && t->stack && !(flags & PCCE_SAMPLE_OUTSIDE)) {
+		n_stack = (int)copy_stack(regs, t->stack);
+		flags |= PCCE_SAMPLE_COPY;
+	}
+	s = ring_reserve(&self_state.ring,
+			 sizeof(*s) + g.n_entries * sizeof(struct pcce_entry) +
+				 g.n_segments * sizeof(struct pcce_segment) + (size_t)n_stack * 8,
+			 PCCE_SELF_SAMPLE);
+	if (!s) {
+		lose_sample(now, weight);
+		return;
+	}
+	s->sample = (struct pcce_sample){
+		.time = now,
+		.pid = self_state.pid,
+		.tid = page->tid,
+		.ip = (uint64_t)regs[REG_RIP],
+		.r11 = (uint64_t)regs[REG_R11],
+		.id = page->id,
+		.ext = page->ext,
+		.flags = flags,
+		.weight = weight,
+		.n_entries = g.n_entries,
+		.n_segments = g.n_segments,
+		.n_below = g.n_below,
+		.n_stack = (uint32_t)n_stack,
+		.cpu = (uint32_t)sched_getcpu(),
+		.sp = (uint64_t)regs[REG_RSP],
+		.below = g.below,
+	};
+	write_stack(&g, s + 1, t->stack, (size_t)n_stack);
+	ring_commit(&self_state.ring, s);
+	t->sent = g.sent;
+}
+
+void self_sample_begin(void)
+{
+	entry_point = getauxval(AT_ENTRY);
+	if (!self_state.want_verify)
+		return;
+	/* Not in a static program. Nor with ThreadSanitizer, whose checks of the locks that an
+	 * unwinder takes do not work in handlers. */
+	if (dlsym && !__pthread_create && !__tsan_init)
+		self_state.unwind =
+			(verify_unwind_fn *)(uintptr_t)dlsym(RTLD_DEFAULT, VERIFY_UNWIND);
+	if (!self_state.unwind)
+		self_set_flag(PCCE_SELF_NO_UNWINDER);
+}
+
+void self_sample_thread_begin(struct pcce_thread *t)
+{
+	uint64_t *stack;
+	int complete = 0, n;
+
+	if (!self_state.unwind && !self_state.want_copy)
+		return;
+	stack = raw_mmap(NULL, PCCE_SELF_STACK * sizeof(*stack), PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (raw_failed(stack))
+		return;
+	n = !self_state.unwind ? 0 : self_state.unwind(NULL, stack, PCCE_SELF_STACK, &complete);
+	t->outermost = n > 0 && complete ? stack[n - 1] : 0;
+	__atomic_store_n(&t->stack, stack, __ATOMIC_RELEASE);
+}
+
+void self_sample_thread_end(struct pcce_thread *t)
+{
+	uint64_t *stack = t->stack;
+
+	t->stack = NULL;
+	if (stack)
+		raw_syscall2(SYS_munmap, stack, PCCE_SELF_STACK * sizeof(*stack));
+}
