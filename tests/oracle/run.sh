@@ -6,7 +6,7 @@
 # compares the decoded context with the true chain of calls.  Damaged programs show that it finds
 # mistakes.
 #
-#   run.sh              each workload once, up to 600,000 instructions; a part of a real program;
+#   run.sh              each workload once, up to 200,000 instructions; a part of a real program;
 #                       12 random programs; the damaged programs
 #   run.sh --full       each workload at each optimisation level, PIE and not; at least 20 million
 #                       instructions of real programs; 300 random programs; the damaged programs
@@ -403,7 +403,7 @@ job_random() { # SEED
 		$compiler -x $language $flags $kind main.c other.c -x none $link $(pcce-config --ldflags) -L. -lrandom -Wl,-rpath,"$scratch" -o random
 		[ -z "$data" ] || { pcce-record -q --count -o data -- ./random 200 && pcce-encode -p data random; }' || return
 	[ -z "$signal" ] || options=("$signal")
-	may_end="0\|not ended.*" stepped "$name" --limit=300000 "${options[@]}" "$scratch/random" 20
+	may_end="0\|not ended.*" stepped "$name" --limit=$((limit < 300000 ? limit : 300000)) "${options[@]}" "$scratch/random" 20
 }
 
 # Real programs, as tests/programs builds them. The command may use $prog and $here.
@@ -459,7 +459,7 @@ job_damaged() { # KIND FUNCTION WORKLOAD PATTERN [LIMIT]
 if [ "${1-}" = --job ]; then
 	full=$2
 	shift 2
-	[ $full = 1 ] || limit=600000 captured_limit=45000 ends="0\|not ended.*"
+	[ $full = 1 ] || limit=200000 captured_limit=45000 ends="0\|not ended.*"
 	may_end=$ends
 	file=$1
 	shift
