@@ -65,7 +65,8 @@ struct pcce_decode_error {
 
 enum pcce_decode_status {
 	PCCE_DECODE_EXACT = 0,
-	PCCE_DECODE_TRUNCATED = 1,   /* exact, but frames are missing at each PCCE_DECODE_GAP */
+	/* exact, but frames are missing at each PCCE_DECODE_GAP; or see the reason */
+	PCCE_DECODE_TRUNCATED = 1,
 	PCCE_DECODE_OUTSIDE = 2,     /* the thread has no thread page: only its ip is known */
 	PCCE_DECODE_UNDECODABLE = 3, /* there is a reason; inner frames that are given are right */
 	/* samples of contexts that a recording with --hot does not keep: no frames */
@@ -98,7 +99,9 @@ enum pcce_decode_reason {
 	/* truncated: calls of a module that is instrumented and not encoded may be missing */
 	PCCE_DECODE_REASON_NOT_ENCODED = 10,
 	PCCE_DECODE_REASON_SHARED_PAGE = 11, /* another task used the thread page, too */
-	PCCE_DECODE_REASON_REDIRECTED = 12   /* a signal handler has changed where to continue */
+	PCCE_DECODE_REASON_REDIRECTED = 12,  /* a signal handler has changed where to continue */
+	/* truncated: a debugger may have made the thread call a function, so all may be wrong */
+	PCCE_DECODE_REASON_TRACED = 13
 };
 
 /* One frame. May grow at its end. */

@@ -26,7 +26,13 @@ const char *decode_reason_name(enum decode_reason reason)
 		[DECODE_REASON_NOT_ENCODED] = "not_encoded",
 		[DECODE_REASON_SHARED_PAGE] = "shared_page",
 		[DECODE_REASON_REDIRECTED] = "redirected",
+		[DECODE_REASON_TRACED] = "traced",
 	};
 
 	return (unsigned int)reason < DECODE_REASON_COUNT ? names[reason] : "unknown";
+}
+
+bool decode_reason_truncates(enum decode_reason reason)
+{
+	return reason == DECODE_REASON_NOT_ENCODED || reason == DECODE_REASON_TRACED;
 }

@@ -45,7 +45,7 @@ struct decode_space {
 
 enum decode_status {
 	DECODE_EXACT,
-	/* exact except for unknown entries, or with DECODE_REASON_NOT_ENCODED calls: see
+	/* exact except for unknown entries, or with a reason that truncates: see
 	 * DECODE_FRAME_GAP */
 	DECODE_TRUNCATED,
 	DECODE_OUTSIDE,	    /* the thread has no page */
@@ -74,6 +74,8 @@ enum decode_reason {
 	DECODE_REASON_SHARED_PAGE,
 	/* the program has continued elsewhere without a call, by a signal handler for example */
 	DECODE_REASON_REDIRECTED,
+	/* truncated: a debugger may have made the thread call a function, so all may be wrong */
+	DECODE_REASON_TRACED,
 	DECODE_REASON_COUNT
 };
 
@@ -137,5 +139,7 @@ struct decode_context {
 void decode_context_free(struct decode_context *ctx);
 
 const char *decode_reason_name(enum decode_reason reason);
+/* Has a context with this reason its frames, and is truncated? All others are undecodable. */
+bool decode_reason_truncates(enum decode_reason reason);
 
 #endif

@@ -469,13 +469,13 @@ static int finish_context(struct walk *w)
 
 	if (w->truncated)
 		ctx->status = DECODE_TRUNCATED;
-	if (ctx->reason) {
+	if (ctx->reason || w->traced)
 		walk_emit(w, DECODE_FRAME_GAP, NULL, PCCE_NONE, PCCE_NONE, 0);
+	if (ctx->reason) {
 		ctx->status = DECODE_UNDECODABLE;
-	}
-	if (!ctx->reason && w->not_encoded) {
+	} else if (w->traced || w->not_encoded) {
 		ctx->status = DECODE_TRUNCATED;
-		ctx->reason = DECODE_REASON_NOT_ENCODED;
+		ctx->reason = w->traced ? DECODE_REASON_TRACED : DECODE_REASON_NOT_ENCODED;
 	}
 	ctx->depth += ctx->n;
 	return w->no_memory ? -ENOMEM : 0;
@@ -515,6 +515,7 @@ static int walk_sample(struct walk *w, const struct decode_space *as,
 		emit_ip_only(w, sample->ip);
 		ctx->reason = DECODE_REASON_SHARED_PAGE;
 	} else {
+		w->traced = sample->flags & PCCE_SAMPLE_TRACED;
 		w->deeper = total - n_entries;
 		if (w->deeper)
 			w->gap = 0;

@@ -177,9 +177,10 @@ int restored_add(const struct decode_space *as, const struct pcce_sample *sample
 	if (reached &&
 	    (!caller || (helper ? caller->site != PCCE_NONE
 				: !is_call_of(as, caller, sample->ext, frames[n - 1])))) {
-		if (!helper && caller &&
-		    (jump_under_way(as, ctx, caller, frames[n - 1]) ||
-		     jump_announced_at(as, sample, frames[n - 1]))) {
+		if (ctx->reason == DECODE_REASON_TRACED ||
+		    (!helper && caller &&
+		     (jump_under_way(as, ctx, caller, frames[n - 1]) ||
+		      jump_announced_at(as, sample, frames[n - 1])))) {
 			*result = RESTORED_FAILED;
 			return insert_frames(as, frames, 0, true, ctx);
 		}

@@ -234,6 +234,8 @@ enum verify_result verify_context(const struct decode_space *as, const struct pc
 	if (!(sample->flags & PCCE_SAMPLE_STACK) || ctx->status == DECODE_OUTSIDE ||
 	    ctx->status == DECODE_UNDECODABLE)
 		return VERIFY_NONE;
+	if (ctx->reason == DECODE_REASON_TRACED)
+		return VERIFY_UNVERIFIABLE;
 	while ((f = next_context_frame(&c))) {
 		if (f->kind == DECODE_FRAME_SIGNAL)
 			exact = true;

@@ -41,6 +41,7 @@ struct walk {
 	bool open;	      /* the next call frame is open: see context.h */
 	bool truncated;
 	bool not_encoded; /* code that is not encoded may be missing */
+	bool traced;	  /* see DECODE_REASON_TRACED */
 	bool no_memory;
 	bool in_parts; /* may stop between two segments, with more of them below: */
 	bool more, stopped;

@@ -290,6 +290,10 @@ static int find_answer(struct context_filter *f, const struct decode_space *as, 
 	struct frame_steps steps = FRAME_STEPS_NONE;
 	int r = 0;
 
+	if (s->flags & PCCE_SAMPLE_TRACED) {
+		*answer = FILTER_UNKNOWN;
+		return 0;
+	}
 	if (known <= MANY_SEGMENTS || !decode_near(f, &d, s, below, &steps, &r)) {
 		steps = FRAME_STEPS_NONE;
 		r = r ? r : decode_whole(f, as, s, below, &steps);

@@ -91,7 +91,7 @@ int format_stats(const struct profile *p, FILE *out)
 	for (int i = DECODE_REASON_NONE + 1; i < DECODE_REASON_COUNT; i++)
 		if (s->reasons[i])
 			fprintf(out, "%s_%s: %llu\n",
-				i == DECODE_REASON_NOT_ENCODED ? "truncated" : "undecodable",
+				decode_reason_truncates(i) ? "truncated" : "undecodable",
 				decode_reason_name(i), (unsigned long long)s->reasons[i]);
 	for (uint32_t i = 0; i <= PCCE_LOSS_MAX; i++)
 		if (s->lost_reasons[i])

@@ -79,7 +79,7 @@ void deep_part_status(const struct deep_part *outside, enum decode_status *statu
 		      enum decode_reason *reason)
 {
 	/* A part that something is outside of has no other reason. */
-	if (*reason == DECODE_REASON_NOT_ENCODED && !outside->reason)
+	if (decode_reason_truncates(*reason) && !outside->reason)
 		return;
 	*status = outside->status;
 	*reason = outside->reason;

@@ -38,6 +38,7 @@
 #include "record/write_symbols.h"
 
 #define POLL_MS 100
+#define LOOKS 64		 /* processes that are asked for their tracer at each poll */
 #define GRACE_NS 500000000ULL	 /* between a signal and the end of the recording */
 #define PROGRESS_NS 200000000ULL /* between two progress lines */
 
@@ -336,23 +337,36 @@ static void watch_image(struct recorder *r)
 	r->image = image ? image : r->image;
 }
 
-/* A debugger's visit takes longer than that. */
+/* Processes without samples are looked at, too, since a debugger can visit one that sleeps. */
 static void watch_tracers(struct recorder *r)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	unsigned int left = LOOKS;
 
-	if (r->traced || now < r->traced_due)
+	if (now < r->traced_due)
 		return;
 	r->traced_due = now + POLL_MS * 1000000ULL;
-	r->traced = running_traced(&r->running);
+	for (size_t i = r->running.n; i-- && left;) {
+		const struct seen_process *p = &r->running.seen[i];
+
+		if (p->ended || p->traced)
+			continue;
+		left--;
+		recorder_look(r, p->pid);
+	}
 }
 
 static int record_loop(struct recorder *r, const struct sampler_sink *sinks)
 {
+	/* With --count, the sampler finds processes only at the end. */
+	const struct pcce_rec_process first = {.time = clock_ns(CLOCK_MONOTONIC),
+					       .pid = (uint32_t)r->main_pid};
 	uint64_t deadline = 0;
 	bool over;
-	int err;
+	int err = running_note(&r->running, &first);
 
+	if (err)
+		return err;
 	for (;;) {
 		over = target_has_ended(r);
 		watch_image(r);
@@ -446,8 +460,8 @@ static void warn_of_running(const struct recorder *r)
 		    "that "
 		    "are not counted");
 	if (r->traced)
-		say("warning: a debugger or tracer was attached to process %d: if it called a "
-		    "function there, contexts after that can be wrong, and are not marked",
+		say("warning: a debugger or tracer was attached to process %d: it may have called "
+		    "a function there, so the contexts after that are marked",
 		    (int)r->traced);
 	if (n)
 		say("warning: processes that still run after the program's end: %zu; what they do "
@@ -624,6 +638,7 @@ int record_run(const struct record_options *o)
 	hot_recorder_free(r.hot);
 	only_free(r.only);
 	running_free(&r.running);
+	free(r.marked);
 	record_modules_free(r.modules);
 	if (r.writer && datafile_writer_close(r.writer) && !status)
 		status = 1;

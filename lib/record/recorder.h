@@ -50,14 +50,19 @@ struct recorder {
 	const struct record_module *main_module; /* of the recorded command or process */
 	pid_t main_pid;
 	struct running running;
-	uint64_t image; /* running_image() of the command that is counted */
-	pid_t traced;	/* a debugger was attached to this process; 0: to none */
+	uint64_t image;		    /* running_image() of the command that is counted */
+	pid_t traced;		    /* the first process that a debugger was attached to; 0: none */
+	struct pcce_sample *marked; /* a copy of a sample, with PCCE_SAMPLE_TRACED */
+	size_t marked_size;
 	bool any_instrumented, privileged, shared_runtime, executed;
 	uint64_t progress_due, traced_due;
 	bool progress_shown;
 };
 
 /* ---- sink.c ---- */
+
+/* Looks whether a debugger is attached to a process, whose samples are marked from then on. */
+void recorder_look(struct recorder *r, pid_t pid);
 
 /* Makes a sink for each event (sampler/sampler.h). */
 void recorder_sinks(struct recorder *r, struct sampler_sink to[RECORDER_EVENTS]);

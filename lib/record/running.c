@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Asks /proc which of the recorded processes still run, and whether a debugger is attached to one.
+ * Asks /proc which of the recorded processes still run, and whether a debugger is attached to them.
  *
  * A number may belong to a later process by then. That one began after the last record of the
  * recorded process. The kernel gives the beginning in ticks since the boot, of 10 ms.
@@ -14,33 +14,40 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "record/running.h"
 
 #define SECOND_NS 1000000000ull
 #define TOLERANCE_NS 20000000
-#define TRACED_MAX 8 /* processes: this is asked ten times a second */
+#define LOOK_NS 1000000 /* a debugger's visit takes longer than that */
 
-int running_note(struct running *r, pid_t pid, uint64_t time)
+/* Returns the process, which is added if `add` is set. NULL: it was not found, or no memory. */
+static struct seen_process *seen_of(struct running *r, pid_t pid, bool add)
 {
 	const uint64_t words[ID_MAP_WORDS] = {(uint64_t)pid};
 	struct id_map_entry *e = id_map_find(&r->pids, words);
 
-	if (!e)
-		return -ENOMEM;
-	if (!e->number) {
-		if (r->n == r->capacity) {
-			size_t capacity = r->capacity ? 2 * r->capacity : 16;
-			struct seen_process *more = realloc(r->seen, capacity * sizeof(*more));
-
-			if (!more)
-				return -ENOMEM;
-			r->seen = more;
-			r->capacity = capacity;
-		}
+	if (e && !e->number && add) {
+		if (array_grow_from(&r->seen, r->n, &r->capacity, 16, sizeof(*r->seen)))
+			return NULL;
+		r->seen[r->n] = (struct seen_process){.pid = pid};
 		id_map_fill(&r->pids, e, words, (uint32_t)r->n++);
 	}
-	r->seen[e->number - 1] = (struct seen_process){pid, time};
+	return e && e->number ? &r->seen[e->number - 1] : NULL;
+}
+
+int running_note(struct running *r, const struct pcce_rec_process *p)
+{
+	bool by_traced = running_traced(r, (pid_t)p->ppid);
+	size_t n = r->n;
+	struct seen_process *seen = seen_of(r, (pid_t)p->pid, true);
+
+	if (!seen)
+		return -ENOMEM;
+	if (p->flags & PCCE_PROCESS_FORK || r->n > n)
+		*seen = (struct seen_process){.pid = seen->pid, .traced = by_traced};
+	seen->last = p->time;
 	return 0;
 }
 
@@ -94,6 +101,7 @@ size_t running_count(const struct running *r, pid_t except)
 	return n;
 }
 
+/* Returns the tracer, 0 if there is none or it is not known, or -1: the process has ended. */
 static pid_t tracer_of(pid_t pid)
 {
 	char path[64], line[256];
@@ -102,22 +110,34 @@ static pid_t tracer_of(pid_t pid)
 
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
 	f = fopen(path, "re");
-	while (f && !tracer && fgets(line, sizeof(line), f))
-		sscanf(line, "TracerPid: %d", &tracer);
-	if (f)
-		fclose(f);
+	if (!f)
+		return errno == ENOENT ? -1 : 0;
+	while (fgets(line, sizeof(line), f) && sscanf(line, "TracerPid: %d", &tracer) != 1)
+		;
+	fclose(f);
 	return tracer;
 }
 
-pid_t running_traced(const struct running *r)
+bool running_traced(struct running *r, pid_t pid)
 {
-	for (size_t i = 0; i < r->n && i < TRACED_MAX; i++) {
-		pid_t tracer = tracer_of(r->seen[i].pid);
+	const struct seen_process *p = seen_of(r, pid, false);
 
-		if (tracer && tracer != getpid())
-			return r->seen[i].pid;
-	}
-	return 0;
+	return p && p->traced;
+}
+
+bool running_look(struct running *r, pid_t pid)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	struct seen_process *p = seen_of(r, pid, false);
+	pid_t tracer;
+
+	if (!p || p->traced || p->ended || now < p->asked + LOOK_NS)
+		return false;
+	p->asked = now;
+	tracer = tracer_of(pid);
+	p->ended = tracer < 0;
+	p->traced = tracer > 0 && tracer != getpid();
+	return p->traced;
 }
 
 void running_free(struct running *r)

@@ -1,29 +1,35 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Knows which of the recorded processes still run, are traced, or have executed a program. */
+/* Knows which of the recorded processes still run, were traced, or have executed a program. */
 #ifndef PCCE_RECORD_RUNNING_H
 #define PCCE_RECORD_RUNNING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <pcce/datafile.h>
 #include "base/id_map.h"
 
 struct running { /* empty: all zeros */
 	struct id_map pids;
 	struct seen_process {
 		pid_t pid;
-		uint64_t last; /* time of the last record, CLOCK_MONOTONIC */
-	} * seen;	       /* by number in pids */
+		uint64_t last;	/* time of the last record, CLOCK_MONOTONIC */
+		uint64_t asked; /* time of the last question for its tracer */
+		bool traced;	/* also: some time ago, or before the fork */
+		bool ended;
+	} * seen; /* by number in pids */
 	size_t n, capacity;
 };
 
-/* A sampler has found the process, at this time. 0 or -ENOMEM. */
-int running_note(struct running *r, pid_t pid, uint64_t time);
+/* A sampler has found the process. 0 or -ENOMEM. */
+int running_note(struct running *r, const struct pcce_rec_process *p);
 /* How many of the processes, apart from one, still run? */
 size_t running_count(const struct running *r, pid_t except);
-/* The first of the processes that another process than this one traces now; 0: none. Only the first
- * few are looked at. */
-pid_t running_traced(const struct running *r);
+/* Was the process traced by another one than this? It, or the process that it is a copy of. */
+bool running_traced(struct running *r, pid_t pid);
+/* Looks whether it is so now. True if it is so for the first time. */
+bool running_look(struct running *r, pid_t pid);
 void running_free(struct running *r);
 
 /* A number that a process keeps until it executes a program. 0: not known. */

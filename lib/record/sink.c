@@ -4,6 +4,7 @@
  * sums of what was due, taken and lost.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <pcce/sample.h>
@@ -108,6 +109,62 @@ static int write_plain(struct recorded_event *e, const struct pcce_sample *s)
 	return write_sum(e, s, s->sp, s->weight ? s->weight : s->sp, &rest, 1);
 }
 
+/* ---- debuggers --------------------------------------------------------------------- */
+
+static struct classes classes_of(const struct recorder *r)
+{
+	struct classes c = {.ops = r->ops, .sampler = r->sampler};
+
+	if (r->hot) {
+		c.spaces = hot_recorder_spaces(r->hot);
+		c.keys = hot_recorder_keys(r->hot);
+	} else if (r->only) {
+		c.spaces = only_spaces(r->only);
+		c.keys = only_keys(r->only);
+	}
+	return c;
+}
+
+void recorder_look(struct recorder *r, pid_t pid)
+{
+	const struct classes classes = classes_of(r);
+
+	if (!running_look(&r->running, pid))
+		return;
+	r->traced = r->traced ? r->traced : pid;
+	/* What the sampler counts in places has no mark. */
+	if (classes.spaces) {
+		uint32_t epoch = address_spaces_epoch(classes.spaces, (uint32_t)pid);
+
+		address_spaces_end_epoch(classes.spaces, (uint32_t)pid);
+		classes_end_epoch(&classes, (uint32_t)pid, epoch);
+	}
+}
+
+/* Returns the sample, or a copy with a mark if a debugger is or was attached to its process. NULL:
+ * no memory. */
+static const struct pcce_sample *mark_traced(struct recorder *r, const struct pcce_sample *s)
+{
+	size_t size = pcce_sample_size(s);
+
+	recorder_look(r, (pid_t)s->pid);
+	if (!running_traced(&r->running, (pid_t)s->pid))
+		return s;
+	if (size > r->marked_size) {
+		struct pcce_sample *grown = realloc(r->marked, size);
+
+		if (!grown)
+			return NULL;
+		r->marked = grown;
+		r->marked_size = size;
+	}
+	memcpy(r->marked, s, size);
+	r->marked->flags |= PCCE_SAMPLE_TRACED;
+	return r->marked;
+}
+
+/* ---- samples ----------------------------------------------------------------------- */
+
 /* Takes a sample that is not left out. */
 static int take_kept(struct recorded_event *e, const struct pcce_sample *s)
 {
@@ -135,10 +192,8 @@ static bool has_room(struct recorder *r, const struct pcce_sample *s)
 	return disk_room_reserve(&r->room, r->output.fd, size + r->ops->rest(r->sampler));
 }
 
-static int sink_sample(void *ctx, const struct pcce_sample *s)
+static int take_marked(struct recorded_event *e, const struct pcce_sample *s)
 {
-	struct recorded_event *e = ctx;
-
 	if (e->number && e->r->ops->rest && !has_room(e->r, s)) {
 		e->r->room.refused++;
 		return 0;
@@ -148,21 +203,15 @@ static int sink_sample(void *ctx, const struct pcce_sample *s)
 	return s ? take_kept(e, s) : 0;
 }
 
-/* ---- samplers that count --------------------------------------------------------- */
-
-static struct classes classes_of(const struct recorder *r)
+static int sink_sample(void *ctx, const struct pcce_sample *s)
 {
-	struct classes c = {.ops = r->ops, .sampler = r->sampler};
+	struct recorded_event *e = ctx;
 
-	if (r->hot) {
-		c.spaces = hot_recorder_spaces(r->hot);
-		c.keys = hot_recorder_keys(r->hot);
-	} else if (r->only) {
-		c.spaces = only_spaces(r->only);
-		c.keys = only_keys(r->only);
-	}
-	return c;
+	s = mark_traced(e->r, s);
+	return s ? take_marked(e, s) : -ENOMEM;
 }
+
+/* ---- samplers that count --------------------------------------------------------- */
 
 /* A sample that claims a place, and is not left out. */
 static int take_claim(struct recorded_event *e, const struct pcce_sample *s,
@@ -181,11 +230,12 @@ static int sink_claim(void *ctx, const struct pcce_sample *s, const struct sampl
 	struct recorder *r = e->r;
 	const struct classes classes = classes_of(r);
 
-	if (!classes.keys)
+	s = mark_traced(r, s);
+	if (!s || !classes.keys)
 		return -ENOMEM;
 	classes_tell(&classes, s, r->hot);
 	if (c->place == PCCE_NO_PLACE)
-		return sink_sample(e, s);
+		return take_marked(e, s);
 	if (r->only && only_claim(r->only, s, c->place, c->epoch, &s))
 		return -ENOMEM;
 	if (s)
@@ -241,8 +291,9 @@ static int sink_summary_sample(void *ctx, const struct pcce_sample *s, uint64_t 
 {
 	struct recorded_event *e = ctx;
 
+	s = mark_traced(e->r, s);
 	e->samples += weight;
-	return hot_recorder_add(e->r->hot, s, weight, error);
+	return s ? hot_recorder_add(e->r->hot, s, weight, error) : -ENOMEM;
 }
 
 /* After a process or its mappings have changed, 0 or the error that came. */
@@ -270,8 +321,10 @@ static int sink_process(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_
 	struct pcce_rec_process rec = {
 		.time = time, .pid = (uint32_t)pid, .ppid = (uint32_t)ppid, .flags = flags};
 	uint32_t epoch = epoch_of(r, rec.pid);
-	int err = running_note(&r->running, pid, time);
+	int err;
 
+	recorder_look(r, ppid);
+	err = running_note(&r->running, &rec);
 	if (pid == r->main_pid)
 		r->main_module = NULL;
 	e->threads++;

@@ -515,6 +515,14 @@ const struct decode_space *address_spaces_now(struct address_spaces *s, uint32_t
 	return &p->maps.as;
 }
 
+void address_spaces_end_epoch(struct address_spaces *s, uint32_t pid)
+{
+	struct process *p = process_of(s, pid);
+
+	if (p)
+		p->epoch = ++s->epochs;
+}
+
 uint32_t address_spaces_epoch(struct address_spaces *s, uint32_t pid)
 {
 	const struct process *p = process_of(s, pid);

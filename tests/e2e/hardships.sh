@@ -205,24 +205,93 @@ kill "$forsaken"
 
 # A debugger that calls a function changes the id, which nothing in the program can see.
 cat >visited.c <<'END'
+#include <stdio.h>
 #include <unistd.h>
+
+#define NOINLINE __attribute__((noipa))
 
 volatile int sum;
 
-__attribute__((noinline)) void work(void)
+static NOINLINE void burn(void)
 {
-	for (int i = 0; i < 100000; i++)
+	for (int i = 0; i < 20000; i++)
 		sum++;
+}
+
+static NOINLINE void in_a(void) { burn(); sum++; }
+static NOINLINE void in_b(void)
+{
+	burn();
+	sum++; /* stop here */
+}
+static NOINLINE void in_c(void) { burn(); sum++; }
+
+static NOINLINE void inner(int which)
+{
+	which == 0 ? in_a() : which == 1 ? in_b() : in_c();
+	sum++;
+}
+
+static NOINLINE void path_a(void) { inner(0); sum++; }
+static NOINLINE void path_b(void) { inner(1); sum++; }
+static NOINLINE void path_c(void) { inner(2); sum++; }
+
+NOINLINE int called(int by)
+{
+	return sum += by;
+}
+
+int (*volatile keep)(int) = called;
+
+static NOINLINE void round_trip(void)
+{
+	path_a();
+	path_b();
+	path_c();
 }
 
 int main(void)
 {
+	int end[2];
+
+	keep(called(1) + called(2)); /* so the call by the debugger begins with the id 2 */
 	while (access("stop", F_OK))
-		work();
+		round_trip();
+	if (pipe(end))
+		return 1;
+	if (fork()) { /* waits for the grandchild, which gets another parent */
+		close(end[1]);
+		return read(end[0], end, 1) != 0;
+	}
+	if (fork())
+		return 0;
+	printf("%d\n", (int)getpid());
+	for (int i = 0; i < 1000; i++)
+		round_trip();
 	return 0;
 }
 END
 compile visited.c visited -g
+
+# visited_is_marked NAME DATA: contexts are right or marked, and some are marked
+visited_is_marked() {
+	check "$1: samples are marked" [ "$(stat_of "$2" truncated_traced)" -gt 0 ]
+	pcce-report -q -i "$2" --format=folded >visited.folded
+	is "  all others are right" "$(grep -v '^\[truncated\];' visited.folded |
+		grep -E 'path_a.*in_[bc]|path_b.*in_[ac]|path_c.*in_[ab]|called.*in_')" ""
+	pcce-report -q -i "$2" --tid="$(cat "$2.out")" --format=folded >visited.folded
+	check "  a process that was forked later is marked" grep -q '^\[truncated\];' visited.folded
+	is "    no sample of it is exact" "$(grep -vcE '^\[(truncated|undecodable)' visited.folded)" 0
+}
+
+here=visited.c:$(grep -n 'stop here' visited.c | cut -d: -f1)
+visit() { # COMMAND...: with gdb's options, while visited runs; and ends it
+	timeout 60 "$@" -p "$(pgrep -n -x visited)" -ex "break $here" -ex continue -ex delete \
+		-ex "call called(1)" -ex detach >visitor.log 2>&1
+	sleep 0.3
+	touch stop
+}
+
 if [ -n "$(type -P gdb)" ]; then
 	for s in $samplers; do
 		for visitor in "gdb -q -batch" true; do
@@ -230,13 +299,31 @@ if [ -n "$(type -P gdb)" ]; then
 			record $s visited.data ./visited &
 			recorder=$!
 			wait_for_samples visited.data 10
-			timeout 60 $visitor -ex 'shell sleep 0.5' -p "$(pgrep -n -x visited)" >visitor.log 2>&1
-			touch stop
+			visit $visitor
 			wait $recorder
 			is "$s, $visitor: does pcce-record say that a debugger was attached?" \
 				"$(grep -c 'warning: a debugger or tracer was attached to process' visited.data.err)" \
 				"$([ "$visitor" = true ]; echo $?)"
+			if [ "$visitor" = true ]; then
+				is "  is a sample marked?" "$(stat_of visited.data truncated_traced)" ""
+			else
+				visited_is_marked "$s" visited.data
+			fi
 		done
+	done
+	for options in --count "--count --hot"; do
+		rm -f stop
+		# shellcheck disable=SC2086 # a list
+		timeout 60 pcce-record -q $options -o visited.data -- ./visited >visited.data.out 2>/dev/null &
+		recorder=$!
+		for ((i = 0; i < 100; i++)); do
+			[ -z "$(pgrep -n -x visited)" ] || break
+			sleep 0.1
+		done
+		sleep 0.2
+		visit gdb -q -batch
+		wait $recorder
+		visited_is_marked "$options" visited.data
 	done
 else
 	skip "a debugger" "gdb is not installed"

@@ -22,7 +22,8 @@ static void name_thread(char name[16])
 		raw_syscall2(SYS_prctl, PR_GET_NAME, name);
 }
 
-static void report_process(uint32_t flags)
+/* forked_by: 0 without PCCE_PROCESS_FORK. It may have ended, and the process has another parent. */
+static void report_process(uint32_t flags, uint32_t forked_by)
 {
 	struct pcce_self_process *p = ring_reserve(&self_state.ring, sizeof(*p), PCCE_SELF_PROCESS);
 
@@ -31,6 +32,8 @@ static void report_process(uint32_t flags)
 	p->time = self_now();
 	p->pid = self_state.pid;
 	p->ppid = is_confined(CONFINED) ? 0 : (uint32_t)raw_syscall0(SYS_getppid);
+	if (p->ppid && forked_by) /* 0: in another pid namespace */
+		p->ppid = forked_by;
 	p->flags = flags;
 	p->reserved = 0;
 	p->pad = 0;
@@ -99,6 +102,7 @@ void self_thread_end(struct pcce_thread *t)
 void self_after_fork(struct pcce_thread *t, bool raw)
 {
 	struct ring parent = self_state.ring, own = {0};
+	uint32_t forked_by = self_state.pid;
 
 	if (!self_state.active)
 		return;
@@ -122,7 +126,7 @@ void self_after_fork(struct pcce_thread *t, bool raw)
 	}
 	/* Otherwise privileges were dropped, the root directory changed, or there is no room: both
 	 * use the parent's ring. */
-	report_process(PCCE_PROCESS_FORK);
+	report_process(PCCE_PROCESS_FORK, forked_by);
 	modules_after_fork();
 	report_thread(t->page->tid);
 	if (t->has_stack && !__atomic_load_n(&self_state.ring.head->stop, __ATOMIC_RELAXED))
@@ -174,7 +178,7 @@ void self_start(void)
 		return;
 	}
 	self_sample_begin();
-	report_process(PCCE_PROCESS_EXEC);
+	report_process(PCCE_PROCESS_EXEC, 0);
 	if (!modules_begin())
 		self_set_flag(PCCE_SELF_NO_MAPS);
 	if (!signal_install(__pcce_sampling_entry)) {
