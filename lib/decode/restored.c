@@ -57,10 +57,17 @@ static bool is_call_of(const struct decode_space *as, const struct decode_frame 
 	return vaddr > site->key + site->restore_len && vaddr <= site->key + site->ret;
 }
 
+/* The place behind the foreign frame, and behind the mark that code which is not encoded may have
+ * called it. */
+static size_t behind_first(const struct decode_context *ctx)
+{
+	return ctx->n > 1 && ctx->frames[1].kind == DECODE_FRAME_GAP ? 2 : 1;
+}
+
 /* The instrumented caller of the foreign frame, if the context has one. */
 static const struct decode_frame *caller_of_first(const struct decode_context *ctx)
 {
-	for (size_t i = 1; i < ctx->n; i++)
+	for (size_t i = behind_first(ctx); i < ctx->n; i++)
 		if (ctx->frames[i].kind != DECODE_FRAME_TAIL)
 			return ctx->frames[i].kind == DECODE_FRAME_CALL ? &ctx->frames[i] : NULL;
 	return NULL;
@@ -136,7 +143,8 @@ static int insert_frames(const struct decode_space *as, const uint64_t *ret, uin
 static int add_handler_frames(const struct decode_space *as, const uint64_t *ret, uint32_t n,
 			      struct decode_context *ctx, enum restored_result *result)
 {
-	const struct decode_frame *interrupted = ctx->n > 2 ? &ctx->frames[2] : NULL;
+	size_t at = behind_first(ctx) + 1;
+	const struct decode_frame *interrupted = at < ctx->n ? &ctx->frames[at] : NULL;
 	uint32_t i = 0;
 
 	while (interrupted && i < n && ret[i] != interrupted->address)
@@ -167,7 +175,8 @@ int restored_add(const struct decode_space *as, const struct pcce_sample *sample
 		*result = n ? RESTORED_PART : RESTORED_FAILED;
 		return insert_frames(as, frames, n, true, ctx);
 	}
-	if (ctx->n > 1 && ctx->frames[1].kind == DECODE_FRAME_SIGNAL)
+	if (behind_first(ctx) < ctx->n &&
+	    ctx->frames[behind_first(ctx)].kind == DECODE_FRAME_SIGNAL)
 		return add_handler_frames(as, frames, n, ctx, result);
 	if (!reached && caller) {
 		/* A child of posix_spawn() has a stack of its own, but its parent's context. */

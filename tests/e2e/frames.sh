@@ -59,6 +59,18 @@ for sampler in "${samplers[@]}"; do
 	check "$sampler: some frames are reused" test "$(stat_of "$data" frames_reused)" -gt 0
 	chains_are_right "$sampler" "$data"
 done
+# Contexts in uninstrumented code have a gap where code that is not encoded may have called.
+echo 'int bare(int n) { return n + 1; }' >bare.c
+# shellcheck disable=SC2086 # a list
+check "a library that is not encoded is built" $CC -O2 $cflags -fPIC -shared bare.c -o libbare.so
+for sampler in "${samplers[@]}"; do
+	restore "$sampler" bare.data foreign env LD_PRELOAD="$PWD/libbare.so" ./program
+	check "$sampler: beside code that is not encoded, frames are restored" \
+		[ "$(stat_of bare.data restored)" -ge 300 ]
+	is "  none leads to another call than the context" "$(stat_of bare.data restored_wrong)" 0
+	check "  the gap is between them and the context" \
+		grep -qE 'work_on;\[truncated\];lib_aligned;' <(pcce-report -q -i bare.data --format=folded)
+done
 pcce-report -i self.data --format=tree >frames.tree 2>&1
 check "the tree says what is restored" grep -qE 'lib_saves.*\(not instrumented, restored\)' frames.tree
 check "JSON says it" sh -c 'pcce-report -i self.data --format=json | grep -q "\"restored\":true"'
