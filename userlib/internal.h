@@ -102,8 +102,6 @@ bool __pcce_from_site(uint64_t ext, uint64_t pc);
 
 /* interpose/clone.c: the program is about to make a task by syscall(). */
 struct clone_args;
-void watch_clone(uint64_t flags);
-void watch_clone3(const struct clone_args *args, size_t size);
 
 /* self/sampler.c */
 void self_start(void);

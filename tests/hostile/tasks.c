@@ -7,6 +7,7 @@
  *   waiting   clone() with CLONE_VM and CLONE_VFORK: the creator waits, and the task ends deep in
  *             its calls.
  *   syscall   syscall(SYS_clone) with CLONE_VM.
+ *   refused   the same, but each fails.
  *   raw       the same by an instruction, which the runtime does not see.
  *
  * tasks WHAT THREADS ROUNDS.  Prints how many tasks have ended well.
@@ -27,6 +28,7 @@
 #define NOINLINE __attribute__((noinline, noclone))
 #define STACK (256 * 1024)
 #define SLOTS 16
+#define REFUSED (CLONE_SIGHAND | CLONE_FS | CLONE_NEWNS) /* no kernel accepts these flags */
 
 static volatile unsigned long sum[SLOTS];
 static const char *what;
@@ -106,6 +108,8 @@ static long system_call(char *stack)
 	*top = (void *)task_of_system_call;
 	if (!strcmp(what, "syscall"))
 		return syscall(SYS_clone, CLONE_VM | SIGCHLD, top, 0, 0, 0);
+	if (!strcmp(what, "refused"))
+		return syscall(SYS_clone, CLONE_VM | REFUSED, top, 0, 0, 0);
 	__asm__ volatile("syscall\n	testq %0, %0\n	jnz 1f\n	ret\n1:"
 			 : "+a"(ret), "+r"(r10), "+r"(r8)
 			 : "D"(CLONE_VM | SIGCHLD), "S"(top), "d"(0L)
@@ -117,12 +121,12 @@ static NOINLINE int begin(int slot, char *stack)
 {
 	int flags = CLONE_VM | SIGCHLD;
 
-	if (!strcmp(what, "syscall") || !strcmp(what, "raw"))
+	if (!strcmp(what, "syscall") || !strcmp(what, "refused") || !strcmp(what, "raw"))
 		return (int)system_call(stack);
 	if (!strcmp(what, "waiting"))
 		flags |= CLONE_VFORK;
 	if (!strcmp(what, "failing"))
-		flags |= CLONE_SIGHAND | CLONE_FS | CLONE_NEWNS; /* which no kernel accepts */
+		flags |= REFUSED;
 	return clone(task, stack + STACK, flags, (void *)(long)(slot + 1));
 }
 
@@ -137,7 +141,7 @@ static NOINLINE int beside(int slot)
 			;
 	} else {
 		work(slot, 100);
-		status = strcmp(what, "failing");
+		status = strcmp(what, "failing") && strcmp(what, "refused");
 	}
 	munmap(stack, STACK);
 	return status == 0;

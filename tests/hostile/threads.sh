@@ -116,6 +116,8 @@ own='(work;)?(deep;)*[^;]*(;[^;]*)?$'
 declare -A chains=(
 	[beside]="(main;)?many;(nested;)*(beside;(begin;)?)?$own"
 	[failing]="(main;)?many;(nested;)*(beside;(begin;)?)?$own"
+	[syscall]="(main;)?many;(nested;)*(beside;(begin;(system_call;)?)?)?$own"
+	[refused]="(main;)?many;(nested;)*(beside;(begin;(system_call;)?)?)?$own"
 	[waiting]="(main;)?many;(nested;)*(beside;(begin;(task;(ends_deep;)+(of_task;)?)?)?)?$own"
 )
 
@@ -137,7 +139,7 @@ tasks=$top/tests/hostile/tasks.c
 for kind in "" -static -fPIC\ -pie; do
 	name=${kind:+ ($kind)}
 	check "tasks are built$name" $CC -O2 -g $flags $kind "$tasks" -o tasks -pthread $link || continue
-	for what in "beside 1" "beside 3" "failing 3" "waiting 3" "syscall 1" "raw 1"; do
+	for what in "beside 1" "beside 3" "failing 3" "waiting 3" "syscall 1" "refused 3" "raw 1"; do
 		set -- $what
 		good=$((40 * $2))
 		is "$what: five runs, all tasks and their creator end well$name" "$(
@@ -152,6 +154,9 @@ for kind in "" -static -fPIC\ -pie; do
 			is "$what, $sampler: the program does the same$name" "$(timeout 120 pcce-record -q \
 				-b $sampler -F 2000 -o tasks.data -- ./tasks $what 40 2>tasks.err)" $good
 			contexts_are_right "$what, $sampler$name" tasks.data "$1" "shared_page|restoring"
+			case $1 in failing | refused)
+				check "  most are exact" [ $((2 * $(stat_of tasks.data exact))) -gt "$(stat_of tasks.data samples)" ] ;;
+			esac
 		done
 	done
 done

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Is asked by clone() (clone_stub.S), and by syscall() about clone and clone3 (prctl.c), since
+ * Is asked by clone() (clone_stub.S), and by syscall() about clone and clone3 (syscall_stub.S), since
  * a task may be made that uses the thread page of its creator: it has the creator's memory
  * (CLONE_VM), and the thread pointer is not another one (CLONE_SETTLS).
  *
@@ -67,16 +67,33 @@ static void end_sharing(uint64_t position)
 	__pcce_segment_return(position);
 }
 
-void watch_clone(uint64_t flags)
+/* ret: the task, or the error of the system call that was to make it. */
+static void note_task(uint64_t position, long ret)
 {
-	if (pcce_active && shares_page(flags))
-		share_page();
+	if (ret < 0)
+		end_sharing(position);
+	else
+		newest_of_page()->site |= (uint32_t)ret;
 }
 
-void watch_clone3(const struct clone_args *args, size_t size)
+/* syscall_stub.S: before clone and clone3 that make no child with its own memory. Returns what
+ * pcce_after_clone() needs in the creator; NOT_SHARED: it is not called. */
+__attribute__((visibility("hidden"))) uint64_t pcce_watch_clone(unsigned long number,
+								unsigned long a, unsigned long b)
 {
-	if (args && size >= CLONE_ARGS_SIZE_VER0)
-		watch_clone(args->flags);
+	const struct clone_args *args = (const struct clone_args *)a;
+	uint64_t flags = a;
+
+	if (number == SYS_clone3)
+		flags = args && b >= CLONE_ARGS_SIZE_VER0 ? args->flags : 0;
+	return pcce_active && shares_page(flags) ? share_page() : NOT_SHARED;
+}
+
+/* Returns ret. */
+__attribute__((visibility("hidden"))) long pcce_after_clone(uint64_t position, long ret)
+{
+	note_task(position, ret);
+	return ret;
 }
 
 static int clone_shared(clone_fn *real, int (*fn)(void *), void *stack, int flags, void *arg,
@@ -85,12 +102,8 @@ static int clone_shared(clone_fn *real, int (*fn)(void *), void *stack, int flag
 	uint64_t before = share_page();
 	int ret = real(fn, stack, flags, arg, more[0], more[1], more[2]);
 
-	if (before == NOT_SHARED)
-		return ret;
-	if (ret < 0)
-		end_sharing(before);
-	else
-		newest_of_page()->site |= (uint32_t)ret;
+	if (before != NOT_SHARED)
+		note_task(before, ret);
 	return ret;
 }
 

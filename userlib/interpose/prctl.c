@@ -47,10 +47,6 @@ __attribute__((visibility("hidden"))) void pcce_watch_syscall(unsigned long numb
 		watch_prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0);
 	else if (number == SYS_seccomp && a == SECCOMP_SET_MODE_FILTER)
 		watch_prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, c);
-	else if (number == SYS_clone)
-		watch_clone(a);
-	else if (number == SYS_clone3)
-		watch_clone3((const struct clone_args *)a, b);
 }
 
 /* syscall_stub.S: the end of a system call that failed. */
