@@ -13,11 +13,13 @@
 #include <string.h>
 #include <unistd.h>
 #include <pcce/abi.h>
+#include <pcce/sites.h>
 #include "api/dictionary.h"
 #include "api/process.h"
 #include "base/array.h"
 #include "base/text.h"
 #include "elf/encoding_note.h"
+#include "elf/encoding_table.h"
 #include "elf/module.h"
 
 #define MODULES_MAX 2047
@@ -222,6 +224,17 @@ static int add_segments(struct pcce_decode_dictionary *d, size_t module, const c
 	return r < 0 ? r : 0;
 }
 
+/* The table of the module; NULL: the file has another one, or none. A module that is not encoded
+ * has none, or if its code is instrumented, one that says so. */
+static void *table_of_module(int fd, const struct elf_module *file,
+			     const struct dictionary_module *m, size_t *size)
+{
+	if (has_encoding(m))
+		return read_table_of(fd, file, m, size);
+	return elf_module_section(file, PCCE_SITES_SECTION, NULL) ? encoding_table_missing(size)
+								  : NULL;
+}
+
 /* 0 if the file is the module. *stale: it is another build, or another encoding. */
 static int try_file(struct pcce_decode_dictionary *d, size_t module, const char *path, bool *stale)
 {
@@ -239,9 +252,9 @@ static int try_file(struct pcce_decode_dictionary *d, size_t module, const char 
 		if (m->build_id_size && (m->build_id_size != file.build_id_size ||
 					 memcmp(m->build_id, file.build_id, m->build_id_size)))
 			r = -ESTALE;
-		if (!r && has_encoding(m)) {
-			table = read_table_of(fd, &file, m, &size);
-			r = table ? 0 : -ESTALE;
+		if (!r) {
+			table = table_of_module(fd, &file, m, &size);
+			r = table || !has_encoding(m) ? 0 : -ESTALE;
 		}
 		if (!r)
 			r = add_segments(d, module, path, &file, table, size);
@@ -250,6 +263,48 @@ static int try_file(struct pcce_decode_dictionary *d, size_t module, const char 
 	}
 	close(fd);
 	*stale |= r == -ESTALE;
+	return r;
+}
+
+/* Reads the name of the debug file that a file has (.gnu_debuglink). */
+static bool read_debug_link(const char *path, char *name, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	const struct elf_section *s;
+	struct elf_module file;
+	char *link = NULL;
+	bool found = false;
+
+	if (fd < 0)
+		return false;
+	if (!elf_module_open_fd(fd, &file, NULL)) {
+		s = elf_module_section(&file, ".gnu_debuglink", NULL);
+		link = s ? elf_section_read(fd, s, NULL) : NULL;
+		found = link && memchr(link, 0, s->size) && *link && !strchr(link, '/') &&
+			snprintf(name, size, "%s", link) < (int)size;
+		free(link);
+		elf_module_close(&file);
+	}
+	close(fd);
+	return found;
+}
+
+/* The file, or the debug file that it names: beside it, in .debug beside it, or in the same folder
+ * below /usr/lib/debug. path: the one that is the module. */
+static int try_linked(struct pcce_decode_dictionary *d, size_t module, char *path, size_t size,
+		      bool *stale)
+{
+	static const char *const places[][2] = {{"", ""}, {"", ".debug/"}, {"/usr/lib/debug", ""}};
+	char name[256], folder[4096];
+	int r = try_file(d, module, path, stale);
+
+	if (r != -ESTALE || !read_debug_link(path, name, sizeof(name)))
+		return r;
+	snprintf(folder, sizeof(folder), "%.*s", (int)(text_base(path) - path), path);
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places) && r; i++)
+		if (snprintf(path, size, "%s%s%s%s", places[i][0], folder, places[i][1], name) <
+		    (int)size)
+			r = try_file(d, module, path, stale);
 	return r;
 }
 
@@ -272,7 +327,7 @@ static int try_folder(struct pcce_decode_dictionary *d, size_t module, const cha
 #pragma GCC diagnostic pop
 	}
 	if (r && snprintf(path, size, "%s/%s", folder, text_base(m->path)) < (int)size)
-		r = try_file(d, module, path, stale);
+		r = try_linked(d, module, path, size, stale);
 	return r;
 }
 
@@ -294,7 +349,7 @@ static int locate_module(struct pcce_decode_dictionary *d, size_t module)
 	for (size_t i = d->n_folders; i && r; i--)
 		r = try_folder(d, module, d->folders[i - 1], path, sizeof(path), &stale);
 	if (r && snprintf(path, sizeof(path), "%s", m->path) < (int)sizeof(path))
-		r = try_file(d, module, path, &stale);
+		r = try_linked(d, module, path, sizeof(path), &stale);
 	if (r)
 		r = try_folder(d, module, "/usr/lib/debug", path, sizeof(path), &stale);
 	if (!r) {
@@ -305,8 +360,9 @@ static int locate_module(struct pcce_decode_dictionary *d, size_t module)
 		return r;
 	if (stale)
 		error_set(&f->why, -ENXIO,
-			  "cannot decode contexts in %s: the file has been built or encoded again; "
-			  "name a folder with the file that ran",
+			  "cannot decode contexts in %s: the file has been built or encoded again, "
+			  "or its table was stripped; name a folder with the file that ran, or with "
+			  "its debug file",
 			  m->path);
 	else
 		error_set(&f->why, -ENXIO,

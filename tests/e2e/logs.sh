@@ -130,4 +130,51 @@ else
 	is "... it becomes several lines, and all names are found" \
 		"$(grep -c . long.out) $(grep -o '\[no context\]' long.out | wc -l)" "3 1000000"
 fi
+# ---- a library that is not encoded, and a table in a debug file ---------------------------
+
+cat >says.h <<'END'
+#include <pcce/pcce.h>
+#include <stdio.h>
+__attribute__((noipa)) static void say(const char *text)
+{
+	char name[PCCE_TEXT_SIZE];
+
+	printf("%s [%s]\n", text, pcce_context_text(pcce_context_id(), name));
+}
+END
+cat >between.c <<'END'
+#include "says.h"
+__attribute__((noipa)) static int within(void (*f)(void)) { f(); return 1; }
+int between(void (*f)(void)) { say("within"); return within(f) + 1; }
+END
+cat >split.c <<'END'
+#include "says.h"
+int between(void (*f)(void));
+__attribute__((noipa)) static void called(void) { say("called"); }
+int main(void) { called(); return !between(called); }
+END
+rm -f dictionary
+# shellcheck disable=SC2046 # lists of flags
+$CC -O1 -g -Iheaders $(pkg-config --cflags pcce) -fPIC -shared between.c -o libbetween.so &&
+	$CC -O1 -g -Iheaders $(pkg-config --cflags pcce) split.c $(pkg-config --libs pcce) \
+		-L. -lbetween -Wl,-rpath,"$PWD" -o split && ./split >split.out || not_ok "split.c is built"
+marked=("say < called < main" "say < [truncated] < main" "say < called < [foreign] < [truncated] < main")
+split_says() { # NAME
+	pcce-decode -S <split.out >decoded 2>decoded.err
+	is "$1" "$(sed -n 's/^ *#[0-9]* *\([^ ]*\).*/\1/p; /pcce:/s/.*/./p' decoded | tr '\n' ' ' |
+		sed 's/^\. //; s/ $//; s/ \. /\n/g; s/ / < /g')" "$(printf '%s\n' "${marked[@]}")"
+	is "  no messages" "$(cat decoded.err)" ""
+}
+split_says "functions of a library that is not encoded: gaps"
+objcopy --only-keep-debug split split.debug
+strip -R .pcce split
+objcopy --add-gnu-debuglink=split.debug split
+split_says "the table is in the debug file"
+mkdir .debug
+mv split.debug .debug
+split_says "it is in .debug"
+rm -r .debug
+pcce-decode -S <split.out >decoded 2>decoded.err
+check "without it, pcce-decode says so" grep -q 'its table was stripped' decoded.err
+
 done_testing
