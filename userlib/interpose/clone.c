@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Is asked by clone() (clone_stub.S), and by syscall() about clone and clone3 (syscall_stub.S), since
- * a task may be made that uses the thread page of its creator: it has the creator's memory
- * (CLONE_VM), and the thread pointer is not another one (CLONE_SETTLS).
+ * Is asked by clone() (clone_stub.S), and by syscall() about clone and clone3 (syscall_stub.S).
+ * Such a call may make a task that uses the thread page of its creator: it has the creator's
+ * memory (CLONE_VM), and the thread pointer is not another one (CLONE_SETTLS).
  *
  *  - With CLONE_VFORK, the creator waits until the task has ended or has other memory
  *    (clone_stub.S).
