@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "api/context.h"
-#include "stream/recording.h"
-#include "stream/sample_streams.h"
+#include "stream/names.h"
 
 struct pcce_decode_sample {
 	const struct pcce_decode_context *context;
@@ -28,66 +27,17 @@ struct pcce_decode_recording {
 	struct pcce_decode_sample sample;
 };
 
-/* ---- all but the samples --------------------------------------------------------- */
-
-static int load_process(struct pcce_decode_recording *r, const struct pcce_rec_process *rec)
-{
-	uint32_t comm = symbol_table_intern(r->context.names, datafile_string(&rec->rec, 0));
-
-	return comm == UINT32_MAX ? -ENOMEM : sample_streams_add_process(r->streams, rec, comm);
-}
-
-static int load_thread(struct pcce_decode_recording *r, const struct pcce_rec_thread *rec)
-{
-	uint32_t comm = symbol_table_intern(r->context.names, datafile_string(&rec->rec, 0));
-
-	return comm == UINT32_MAX ? -ENOMEM : sample_streams_add_thread(r->streams, rec, comm);
-}
-
 static uint32_t stream_of(struct pcce_decode_recording *r, const struct pcce_sample *s)
 {
 	return sample_streams_of(r->streams, s->pid, s->tid, s->event);
 }
 
-static int load_record(void *ctx, const struct pcce_record *rec)
+static void finish_loading(struct pcce_decode_recording *r)
 {
-	struct pcce_decode_recording *r = ctx;
-	struct symbol_table *names = r->context.names;
-	struct datafile_sample s;
-
-	switch (rec->type) {
-	case PCCE_REC_PROCESS:
-		return load_process(r, (const void *)rec);
-	case PCCE_REC_THREAD:
-		return load_thread(r, (const void *)rec);
-	case PCCE_REC_MAP:
-		return symbol_table_add_map(names, (const void *)rec);
-	case PCCE_REC_MODULE:
-		return symbol_table_add_module(names, (const void *)rec, datafile_string(rec, 0));
-	case PCCE_REC_SYMBOL:
-		return symbol_table_add_symbol(names, (const void *)rec, datafile_string(rec, 0),
-					       datafile_string(rec, 1));
-	default:
-		if (!datafile_sample(rec, &s))
-			return 0;
-		return stream_of(r, s.sample) == UINT32_MAX ? -ENOMEM : 0;
-	}
-}
-
-/* After the first pass. */
-static int finish_loading(struct pcce_decode_recording *r)
-{
-	struct symbol_table *names = r->context.names;
-	int err = 0;
-
-	for (size_t i = 0; i < r->recording->n_modules && !err; i++)
-		if (r->recording->modules[i].data)
-			err = symbol_table_set_table(names, i, &r->recording->modules[i].table);
 	for (uint32_t i = 0; i < RECORDING_ACCOUNTS; i++)
 		for (uint32_t reason = 0; reason <= PCCE_LOSS_MAX; reason++)
 			r->lost += r->recording->accounts[i].lost[reason];
-	r->context.kernel = symbol_table_module(names, PCCE_MODULE_KERNEL);
-	return err || symbol_table_finish(names) || sample_streams_finish(r->streams) ? -ENOMEM : 0;
+	r->context.kernel = symbol_table_module(r->context.names, PCCE_MODULE_KERNEL);
 }
 
 /* ---- opening --------------------------------------------------------------------- */
@@ -95,18 +45,22 @@ static int finish_loading(struct pcce_decode_recording *r)
 static int load_all(struct pcce_decode_recording *r, const char *path, const void *data,
 		    size_t size, struct error *why)
 {
-	const struct recording_visitor visitor = {.record = load_record, .ctx = r};
+	struct recording_names names = {{&recording_names_ops, NULL}, r->context.names, NULL};
 	int err;
 
 	r->streams = sample_streams_new();
 	r->segments = stack_store_new();
 	if (!r->streams || !r->segments)
 		return -ENOMEM;
-	err = path ? recording_open(path, &visitor, &r->recording, why)
-		   : recording_open_memory(data, size, "the recording in memory", &visitor,
-					   &r->recording, why);
-	err = err ? err : finish_loading(r);
-	return err ? err : recording_reader(r->recording, &r->reader, why);
+	names.streams = r->streams;
+	err = path ? recording_open(path, NULL, &names.stream, &r->recording, why)
+		   : recording_open_memory(data, size, "the recording in memory", NULL,
+					   &names.stream, &r->recording, why);
+	err = err ? err : recording_names_finish(&names, r->recording);
+	if (err)
+		return err;
+	finish_loading(r);
+	return recording_reader(r->recording, &r->reader, why);
 }
 
 static int open_recording(const char *path, const void *data, size_t size, uint64_t flags,
@@ -183,7 +137,7 @@ static const char *event_name(struct pcce_decode_recording *r, uint32_t event)
 	return symbol_table_string(r->context.names, symbol_table_intern(r->context.names, name));
 }
 
-static int decode_recorded(struct pcce_decode_recording *r, const struct datafile_sample *of)
+static int decode_recorded(struct pcce_decode_recording *r, const struct stream_event *of)
 {
 	const struct pcce_sample *s = of->sample;
 	const struct stack_node *below;
@@ -215,7 +169,7 @@ int pcce_decode_recording_next(struct pcce_decode_recording *r,
 			       struct pcce_decode_error *why)
 {
 	const struct pcce_record *rec;
-	struct datafile_sample s;
+	struct stream_event s;
 	struct error reason = {0};
 	int err;
 

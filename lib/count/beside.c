@@ -2,7 +2,7 @@
 /*
  * Takes samples beside the counting of calls: one recording then has two events, the calls and what
  * is sampled. This is a sampler that consists of two, sampler_count and config->beside. Each has a
- * sink of its own.
+ * stage of its own, which changes what comes.
  *
  * The program now also executes code that no encoding table knows: the stubs and the engine. A
  * sample there belongs to the function that is being entered. It gets an instruction pointer in
@@ -28,11 +28,10 @@
 struct sampler {
 	const struct sampler_ops *ops; /* of other */
 	struct sampler *counter, *other;
-	const struct sampler_sink *sink; /* the recorder's; valid in a call of poll or stop */
-	pid_t pid;			 /* of the command */
-	bool begun;			 /* its first exec was seen */
-	uint8_t counted[PIDS / 8];	 /* a bit for each process that contains the engine */
-	void *copy;			 /* of a sample */
+	pid_t pid;		   /* of the command */
+	bool begun;		   /* its first exec was seen */
+	uint8_t counted[PIDS / 8]; /* a bit for each process that contains the engine */
+	void *copy;		   /* of a sample */
 	size_t copy_size;
 };
 
@@ -52,43 +51,32 @@ static void set_counted(struct sampler *s, pid_t pid, bool counted)
 	s->counted[pid / 8] = counted ? s->counted[pid / 8] | bit : s->counted[pid / 8] & ~bit;
 }
 
-/* ---- the sink of the samples ----------------------------------------------------- */
+/* ---- the stage of the samples ---------------------------------------------------- */
+
+struct beside_stage {
+	struct stream stream;
+	struct sampler *sampler;
+};
+
+static struct sampler *sampler_of(struct stream *s)
+{
+	return ((struct beside_stage *)s)->sampler;
+}
 
 /* A parent that has ended is not known. What was forked most likely counts. */
-static int beside_process(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags,
+static int beside_process(struct stream *stream, const struct pcce_rec_process *rec,
 			  const char *comm)
 {
-	struct sampler *s = ctx;
+	struct sampler *s = sampler_of(stream);
+	pid_t pid = (pid_t)rec->pid, ppid = (pid_t)rec->ppid;
 
-	if (flags & PCCE_PROCESS_EXEC) {
+	if (rec->flags & PCCE_PROCESS_EXEC) {
 		set_counted(s, pid, pid == s->pid && !s->begun);
 		s->begun |= pid == s->pid;
-	} else if (flags & PCCE_PROCESS_FORK) {
+	} else if (rec->flags & PCCE_PROCESS_FORK) {
 		set_counted(s, pid, ppid <= 1 || is_counted_process(s, ppid));
 	}
-	return s->sink->process(s->sink->ctx, time, pid, ppid, flags, comm);
-}
-
-static int beside_thread(void *ctx, uint64_t time, pid_t pid, pid_t tid, const char *comm)
-{
-	const struct sampler *s = ctx;
-
-	return s->sink->thread(s->sink->ctx, time, pid, tid, comm);
-}
-
-static int beside_map(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_t length,
-		      uint64_t pgoff, const char *path)
-{
-	const struct sampler *s = ctx;
-
-	return s->sink->map(s->sink->ctx, time, pid, start, length, pgoff, path);
-}
-
-static int beside_lost(void *ctx, uint64_t time, uint32_t reason, uint64_t count)
-{
-	const struct sampler *s = ctx;
-
-	return s->sink->lost(s->sink->ctx, time, reason, count);
+	return stream_pass_process(stream->next, rec, comm);
 }
 
 /* Returns whether entries name added code; if to is not NULL, to is changed: it is their copy. */
@@ -170,9 +158,10 @@ static void change_sample(const struct sampler *s, const struct pcce_sample *sam
 		copy->n_stack = 1;
 }
 
-static int beside_sample(void *ctx, const struct pcce_sample *sample)
+static int beside_event(struct stream *stream, struct stream_event *e)
 {
-	struct sampler *s = ctx;
+	struct sampler *s = sampler_of(stream);
+	const struct pcce_sample *sample = e->sample;
 	bool between = !count_was_on(s->counter, sample->time), added = false;
 	enum count_code code = COUNT_CODE_OTHER;
 	struct pcce_sample *copy;
@@ -183,8 +172,9 @@ static int beside_sample(void *ctx, const struct pcce_sample *sample)
 		code = count_code_at(s->counter, &ip, sample->r11);
 		added = code != COUNT_CODE_OTHER || change_stack(s, sample, NULL);
 	}
+	e->number = 1;
 	if (!between && !added)
-		return s->sink->sample(s->sink->ctx, sample);
+		return stream_pass_event(stream->next, e);
 	copy = copy_sample_whole(s, sample);
 	if (!copy)
 		return -ENOMEM;
@@ -192,51 +182,47 @@ static int beside_sample(void *ctx, const struct pcce_sample *sample)
 		change_sample(s, sample, code, ip, copy);
 	if (between)
 		copy->flags |= PCCE_SAMPLE_BETWEEN;
-	return s->sink->sample(s->sink->ctx, copy);
+	e->sample = copy;
+	return stream_pass_event(stream->next, e);
 }
 
-static struct sampler_sink changing_sink(struct sampler *s, const struct sampler_sink *sinks)
+static int beside_lost(struct stream *stream, const struct pcce_rec_lost *rec)
 {
-	s->sink = &sinks[1];
-	return (struct sampler_sink){.ctx = s,
-				     .sample = beside_sample,
-				     .process = beside_process,
-				     .thread = beside_thread,
-				     .map = beside_map,
-				     .lost = beside_lost};
+	struct pcce_rec_lost changed = *rec;
+
+	changed.event = 1;
+	return stream_pass_lost(stream->next, &changed);
 }
 
-/* ---- the sink of the calls ------------------------------------------------------- */
+static struct beside_stage sample_stage(struct sampler *s, struct stream *to)
+{
+	static const struct stream_ops ops = {
+		.process = beside_process, .event = beside_event, .lost = beside_lost};
+
+	return (struct beside_stage){{&ops, to}, s};
+}
+
+/* ---- the stage of the calls ------------------------------------------------------ */
 
 /*
  * The counter tells at the end where the program was mapped. In a process that has executed another
  * program since, that must not seem true for the samples before.
  */
-static int counter_process(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags,
+static int counter_process(struct stream *stream, const struct pcce_rec_process *rec,
 			   const char *comm)
 {
-	const struct sampler *s = ctx;
+	struct pcce_rec_process changed = *rec;
 
-	if (!is_counted_process(s, pid))
-		flags |= PCCE_PROCESS_EXEC;
-	return s->sink->process(s->sink->ctx, time, pid, ppid, flags, comm);
+	if (!is_counted_process(sampler_of(stream), (pid_t)rec->pid))
+		changed.flags |= PCCE_PROCESS_EXEC;
+	return stream_pass_process(stream->next, &changed, comm);
 }
 
-static int counter_sample(void *ctx, const struct pcce_sample *sample)
+static struct beside_stage call_stage(struct sampler *s, struct stream *to)
 {
-	const struct sampler *s = ctx;
+	static const struct stream_ops ops = {.process = counter_process};
 
-	return s->sink->sample(s->sink->ctx, sample);
-}
-
-static struct sampler_sink counter_sink(struct sampler *s, const struct sampler_sink *sinks)
-{
-	s->sink = &sinks[0];
-	return (struct sampler_sink){.ctx = s,
-				     .sample = counter_sample,
-				     .process = counter_process,
-				     .map = beside_map,
-				     .lost = beside_lost};
+	return (struct beside_stage){{&ops, to}, s};
 }
 
 /* ---- the sampler ----------------------------------------------------------------- */
@@ -294,11 +280,11 @@ static int beside_released(struct sampler *s, struct error *why)
 	return err || !s->ops->released ? err : s->ops->released(s->other, why);
 }
 
-static int beside_poll(struct sampler *s, const struct sampler_sink *sinks, int timeout_ms)
+static int beside_poll(struct sampler *s, struct stream *to, int timeout_ms)
 {
-	const struct sampler_sink sink = changing_sink(s, sinks);
+	struct beside_stage stage = sample_stage(s, to);
 
-	return s->ops->poll(s->other, &sink, timeout_ms);
+	return s->ops->poll(s->other, &stage.stream, timeout_ms);
 }
 
 static uint64_t beside_rest(const struct sampler *s)
@@ -307,13 +293,13 @@ static uint64_t beside_rest(const struct sampler *s)
 }
 
 /* The counter is last: then no more calls are missing than with the counter alone. */
-static int beside_stop(struct sampler *s, const struct sampler_sink *sinks)
+static int beside_stop(struct sampler *s, struct stream *to)
 {
-	struct sampler_sink sink = changing_sink(s, sinks);
-	int err = s->ops->stop(s->other, &sink), counter_err;
+	struct beside_stage stage = sample_stage(s, to);
+	int err = s->ops->stop(s->other, &stage.stream), counter_err;
 
-	sink = counter_sink(s, sinks);
-	counter_err = sampler_count.stop(s->counter, &sink);
+	stage = call_stage(s, to);
+	counter_err = sampler_count.stop(s->counter, &stage.stream);
 	return err ? err : counter_err;
 }
 

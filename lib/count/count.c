@@ -390,7 +390,7 @@ static int count_released(struct sampler *s, struct error *why)
 	return 0;
 }
 
-static int count_poll(struct sampler *s, const struct sampler_sink *sink, int timeout_ms)
+static int count_poll(struct sampler *s, struct stream *sink, int timeout_ms)
 {
 	(void)s;
 	(void)sink;
@@ -400,7 +400,7 @@ static int count_poll(struct sampler *s, const struct sampler_sink *sink, int ti
 
 struct sending {
 	const struct sampler *s;
-	const struct sampler_sink *sink;
+	struct stream *sink;
 	uint64_t time;
 	pid_t pid; /* the process whose mappings are sent */
 };
@@ -409,7 +409,7 @@ static int send_map(void *ctx, uint64_t start, uint64_t length, uint64_t offset,
 {
 	const struct sending *s = ctx;
 
-	return s->sink->map(s->sink->ctx, s->time, s->pid, start, length, offset, path);
+	return stream_map(s->sink, s->time, s->pid, start, length, offset, path);
 }
 
 /* A process with the mappings of its code. */
@@ -417,10 +417,10 @@ static int send_process(void *ctx, pid_t pid, uint32_t loads)
 {
 	struct sending *sending = ctx;
 	const struct sampler *s = sending->s;
-	const struct sampler_sink *sink = sending->sink;
+	struct stream *sink = sending->sink;
 	const char *slash = strrchr(s->program, '/');
-	int err = sink->process(sink->ctx, sending->time, pid, pid == s->pid ? 0 : s->pid, 0,
-				slash ? slash + 1 : s->program);
+	int err = stream_process(sink, sending->time, pid, pid == s->pid ? 0 : s->pid, 0,
+				 slash ? slash + 1 : s->program);
 
 	sending->pid = pid;
 	for (size_t i = 0; !err && i < s->elf.n_segments; i++) {
@@ -439,15 +439,15 @@ static int begin_thread(void *ctx, uint64_t missing, uint64_t nameless)
 {
 	const struct sending *s = ctx;
 
-	return s->sink->begin_summary(s->sink->ctx, missing, nameless);
+	return stream_begin_summary(s->sink, missing, nameless);
 }
 
 static int send_sample(void *ctx, const struct pcce_sample *sample, uint64_t calls, uint64_t error)
 {
 	const struct sending *s = ctx;
 
-	return s->s->counters ? s->sink->summary_sample(s->sink->ctx, sample, calls, error)
-			      : s->sink->sample(s->sink->ctx, sample);
+	return s->s->counters ? stream_summary_sample(s->sink, sample, calls, error)
+			      : stream_sample(s->sink, sample);
 }
 
 static void warn_of_libraries(const struct sampler *s)
@@ -479,7 +479,7 @@ static void warn_of_libraries(const struct sampler *s)
 			"pcce and not counted: their contexts are not known, and marked");
 }
 
-static int count_stop(struct sampler *s, const struct sampler_sink *sink)
+static int count_stop(struct sampler *s, struct stream *sink)
 {
 	struct sending sending = {s, sink, clock_ns(CLOCK_MONOTONIC), s->pid};
 	struct count_sink to = {&sending, send_process, begin_thread, send_sample};
@@ -499,9 +499,9 @@ static int count_stop(struct sampler *s, const struct sampler_sink *sink)
 	source.libraries = s->libraries;
 	err = count_read(&source, &to, &s->totals);
 	if (!err && s->area->lost)
-		err = sink->lost(sink->ctx, sending.time, PCCE_LOSS_RING, s->area->lost);
+		err = stream_lost(sink, sending.time, PCCE_LOSS_RING, s->area->lost);
 	if (!err && s->totals.damaged)
-		err = sink->lost(sink->ctx, sending.time, PCCE_LOSS_SHAPE, s->totals.damaged);
+		err = stream_lost(sink, sending.time, PCCE_LOSS_SHAPE, s->totals.damaged);
 	if (s->totals.unknown)
 		message("pcce-record",
 			"warning: the contexts of %" PRIu64 " calls are not known, and marked: "

@@ -63,7 +63,7 @@ struct restorer {
 	uint64_t beyond; /* words up to one beyond the copy that was needed; 0: none was */
 };
 
-static struct restorer *restorer_new(const struct record_modules *m)
+static struct restorer *restorer_new(const struct record_modules *m, struct address_spaces *spaces)
 {
 	struct restorer *r = calloc(1, sizeof(*r));
 
@@ -71,11 +71,8 @@ static struct restorer *restorer_new(const struct record_modules *m)
 		return NULL;
 	r->modules = m;
 	r->need = (struct need){.words = PCCE_COPY_WORDS, .window = WINDOW_FIRST};
-	r->spaces = record_modules_spaces(m);
-	if (r->spaces)
-		return r;
-	free(r);
-	return NULL;
+	r->spaces = spaces;
+	return r;
 }
 
 static void drop_thread_maps(struct restorer *r)
@@ -94,23 +91,12 @@ static void restorer_free(struct restorer *r)
 	if (!r)
 		return;
 	drop_thread_maps(r);
-	address_spaces_free(r->spaces);
 	for (size_t i = 0; i < r->n_cfi; i++)
 		cfi_close(r->cfi[i]);
 	free(r->cfi);
 	free(r->cfi_tried);
 	free(r->frames);
 	free(r);
-}
-
-static int restorer_process(struct restorer *r, const struct pcce_rec_process *rec)
-{
-	return address_spaces_add_process(r->spaces, rec);
-}
-
-static int restorer_map(struct restorer *r, const struct pcce_rec_map *rec)
-{
-	return address_spaces_add_map(r->spaces, rec);
 }
 
 /* ---- callbacks --------------------------------------------------------------------- */
@@ -320,8 +306,6 @@ _Static_assert(PCCE_COPY_REGISTERS == RESTORE_REGISTERS, "the sampler copies oth
 const struct restorer_ops restorer = {
 	.new = restorer_new,
 	.free = restorer_free,
-	.process = restorer_process,
-	.map = restorer_map,
 	.sample = restorer_sample,
 	.need = restorer_need,
 	.count = restorer_count,

@@ -13,17 +13,15 @@
 #include <sys/types.h>
 #include <pcce/abi.h>
 #include <pcce/datafile.h>
+#include "stream/address_space.h"
 #include "stream/modules.h"
 
 struct restorer;
 
 struct restorer_ops {
-	/* NULL: no memory */
-	struct restorer *(*new)(const struct record_modules *m);
+	/* Both must outlive it; spaces: as they are now. NULL: no memory */
+	struct restorer *(*new)(const struct record_modules *m, struct address_spaces *spaces);
 	void (*free)(struct restorer *r);
-	/* Tell about address spaces, in the order of the records. 0 or -ENOMEM. */
-	int (*process)(struct restorer *r, const struct pcce_rec_process *p);
-	int (*map)(struct restorer *r, const struct pcce_rec_map *map);
 	/*
 	 * Restores the frames of a sample with PCCE_SAMPLE_COPY. *frames: *n return addresses,
 	 * innermost first, valid until the next call. *flags: what the sample gets instead of

@@ -56,6 +56,7 @@ struct merge {
 
 /* The recording that is being added. */
 struct file {
+	struct stream stream;
 	struct merge *m;
 	const char *name;
 	struct recording *recording;
@@ -135,12 +136,12 @@ static int join_string(char **all, const char *one)
 	return 0;
 }
 
-static int merge_info(struct file *f, const struct pcce_rec_info *info)
+static int merge_info(struct file *f, const struct pcce_rec_info *info, const char *const *strings)
 {
 	struct merge *m = f->m;
-	const char *event = datafile_string(&info->rec, 1);
+	const char *event = strings[1];
 
-	relocator_begin(m->space, datafile_string(&info->rec, 3), datafile_string(&info->rec, 4));
+	relocator_begin(m->space, strings[3], strings[4]);
 	if (m->files && strcmp(m->event, event))
 		return error_set(
 			f->why, -EINVAL,
@@ -165,11 +166,9 @@ static int merge_info(struct file *f, const struct pcce_rec_info *info)
 	}
 	if (!m->files || info->wall_time < m->start)
 		m->start = info->wall_time;
-	if (join_string(&m->sampler, datafile_string(&info->rec, 0)) ||
-	    join_string(&m->event, event) ||
-	    join_string(&m->host, datafile_string(&info->rec, 3)) ||
-	    join_string(&m->kernel, datafile_string(&info->rec, 4)) ||
-	    join_string(&m->command, datafile_string(&info->rec, 2)))
+	if (join_string(&m->sampler, strings[0]) || join_string(&m->event, event) ||
+	    join_string(&m->host, strings[3]) || join_string(&m->kernel, strings[4]) ||
+	    join_string(&m->command, strings[2]))
 		return -ENOMEM;
 	return 0;
 }
@@ -182,37 +181,68 @@ static uint64_t wall_time(const struct file *f, uint64_t time)
 
 /* ---- the first pass -------------------------------------------------------------- */
 
-static int see_file_record(void *ctx, const struct pcce_record *rec)
+static struct file *file_of_stream(struct stream *s)
 {
-	struct file *f = ctx;
-	struct merge *m = f->m;
-	struct datafile_sample s;
-
-	switch (rec->type) {
-	case PCCE_REC_INFO:
-		return merge_info(f, (const void *)rec);
-	case PCCE_REC_PROCESS:
-		return threads_add_process(f->threads, (const void *)rec, datafile_string(rec, 0));
-	case PCCE_REC_THREAD:
-		return threads_add_thread(f->threads, (const void *)rec, datafile_string(rec, 0));
-	case PCCE_REC_MAP:
-		return relocator_map(m->space, (const void *)rec);
-	case PCCE_REC_MODULE:
-		return relocator_module(m->space, (const void *)rec, datafile_string(rec, 0));
-	case PCCE_REC_SYMBOL:
-		return relocator_symbol(m->space, (const void *)rec);
-	case PCCE_REC_SAMPLE:
-	case PCCE_REC_SUM:
-	case PCCE_REC_CONTEXT:
-		/* Numbers threads before find_program() asks for their names. */
-		datafile_sample(rec, &s);
-		return threads_number(f->threads, s.sample->pid, s.sample->tid) == UINT32_MAX
-			       ? -ENOMEM
-			       : 0;
-	default:
-		return 0;
-	}
+	return (struct file *)s;
 }
+
+static int merge_record(struct stream *s, uint32_t type, const void *rec, size_t size,
+			const char *const *strings, int n_strings)
+{
+	(void)size;
+	(void)n_strings;
+	return type == PCCE_REC_INFO ? merge_info(file_of_stream(s), rec, strings) : 0;
+}
+
+static int merge_process(struct stream *s, const struct pcce_rec_process *rec, const char *comm)
+{
+	return threads_add_process(file_of_stream(s)->threads, rec, comm);
+}
+
+static int merge_thread(struct stream *s, const struct pcce_rec_thread *rec, const char *comm)
+{
+	return threads_add_thread(file_of_stream(s)->threads, rec, comm);
+}
+
+static int merge_map(struct stream *s, const struct pcce_rec_map *rec, uint64_t pgoff,
+		     const char *path)
+{
+	(void)pgoff;
+	(void)path;
+	return relocator_map(file_of_stream(s)->m->space, rec);
+}
+
+static int merge_module(struct stream *s, const struct pcce_rec_module *rec, const char *path)
+{
+	return relocator_module(file_of_stream(s)->m->space, rec, path);
+}
+
+static int merge_symbol(struct stream *s, const struct pcce_rec_symbol *rec, const char *function,
+			const char *file)
+{
+	(void)function;
+	(void)file;
+	return relocator_symbol(file_of_stream(s)->m->space, rec);
+}
+
+/* Numbers threads before find_program() asks for their names. */
+static int merge_event(struct stream *s, struct stream_event *e)
+{
+	const struct pcce_sample *of = e->sample;
+
+	return threads_number(file_of_stream(s)->threads, of->pid, of->tid) == UINT32_MAX ? -ENOMEM
+											  : 0;
+}
+
+static const struct stream_ops first_pass = {
+	.record = merge_record,
+	.process = merge_process,
+	.thread = merge_thread,
+	.map = merge_map,
+	.module = merge_module,
+	.symbol = merge_symbol,
+	.event = merge_event,
+};
 
 /* Counts of all contexts and counts of the hot ones have nothing in common. */
 static int begin_summary(struct file *f)
@@ -284,10 +314,9 @@ static int end_summary(struct file *f)
 
 static int read_file(struct file *f)
 {
-	const struct recording_visitor visitor = {f->name, see_file_record, f};
 	const struct recording *r;
 	char text[512];
-	int err = recording_open(f->name, &visitor, &f->recording, f->why);
+	int err = recording_open(f->name, f->name, &f->stream, &f->recording, f->why);
 
 	if (err)
 		return err;
@@ -536,7 +565,7 @@ static int find_program(struct file *f, struct mover *v, const struct pcce_sampl
 }
 
 /* Adds a relocated sample to the sums. */
-static int add_sum(struct file *f, const struct datafile_sample *of, const struct pcce_sample *key,
+static int add_sum(struct file *f, const struct stream_event *of, const struct pcce_sample *key,
 		   const struct pcce_entry *entries, const struct stack_node *below)
 {
 	struct merge_context context = {.samples = of->samples, .weight = of->weight};
@@ -552,10 +581,11 @@ static int add_sum(struct file *f, const struct datafile_sample *of, const struc
 	return merge_sums_add_context(m->sums, key, entries, below, &context);
 }
 
-static int merge_sample(void *ctx, const struct datafile_sample *of, const struct stack_node *below)
+static int merge_sample(void *ctx, const struct stream_event *of)
 {
 	struct file *f = ctx;
 	const struct pcce_sample *s = of->sample;
+	const struct stack_node *below;
 	struct pcce_sample key = *s;
 	struct pcce_entry entries[PCCE_SEGMENT_ENTRIES];
 	struct address_spaces *spaces = f->recording->spaces;
@@ -591,7 +621,7 @@ static int merge_sample(void *ctx, const struct datafile_sample *of, const struc
 		return -ENOMEM;
 	for (uint32_t i = 0; i < s->n_entries; i++)
 		entries[i] = relocate_entry(&v, pcce_sample_entries(s)[i]);
-	below = relocate_stack(&v, below);
+	below = relocate_stack(&v, of->below);
 	if (v.error || add_sum(f, of, &key, entries, below))
 		return -ENOMEM;
 	if (key.time > f->m->last)
@@ -603,7 +633,7 @@ static int merge_sample(void *ctx, const struct datafile_sample *of, const struc
 
 int merge_add(struct merge *m, const char *path, void (*note)(const char *text), struct error *why)
 {
-	struct file f = {.m = m, .name = path, .why = why, .note = note};
+	struct file f = {.stream.ops = &first_pass, .m = m, .name = path, .why = why, .note = note};
 	int r;
 
 	*why = (struct error){0};

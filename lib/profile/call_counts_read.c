@@ -25,6 +25,7 @@ struct target_list {
 };
 
 struct counting {
+	struct stream stream;
 	struct elf_module program;
 	struct recording *recording;
 	bool *ours;	    /* by module: it is the program, of which there may be several tables */
@@ -37,13 +38,11 @@ struct counting {
 
 /* ---- modules --------------------------------------------------------------------- */
 
-static int see_module(void *ctx, const struct pcce_record *rec)
+static int see_module(struct stream *s, const struct pcce_rec_module *m, const char *path)
 {
-	struct counting *c = ctx;
-	const struct pcce_rec_module *m = (const void *)rec;
+	struct counting *c = (struct counting *)s;
 
-	if (rec->type != PCCE_REC_MODULE)
-		return 0;
+	(void)path;
 	if (array_grow(&c->ours, c->n_modules, sizeof(*c->ours)))
 		return -ENOMEM;
 	c->ours[c->n_modules] = m->build_id_size == c->program.build_id_size &&
@@ -142,14 +141,13 @@ static int count_targets(struct counting *c, const struct decode_frame *top, uin
 	return 0;
 }
 
-static int count_sample(void *ctx, const struct datafile_sample *s, const struct stack_node *below)
+static int count_sample(void *ctx, const struct stream_event *s)
 {
 	struct counting *c = ctx;
 	struct address_spaces *spaces = c->recording->spaces;
 	uint32_t space = address_spaces_at(spaces, s->sample->pid, s->sample->time);
 	const struct decode_frame *call;
 
-	(void)below;
 	/* Calls and samples do not add up. */
 	if (c->recording->info.flags & PCCE_INFO_CALLS && s->sample->event)
 		return 0;
@@ -237,14 +235,14 @@ static struct call_target *sort_targets(struct target_list *l, size_t *n)
 int call_counts_read(const char *path, const char *program, struct call_counts *out,
 		     struct error *why)
 {
-	struct counting c = {.why = why};
-	const struct recording_visitor visitor = {NULL, see_module, &c};
+	static const struct stream_ops ops = {.module = see_module};
+	struct counting c = {.stream.ops = &ops, .why = why};
 	int err;
 
 	memset(out, 0, sizeof(*out));
 	why->text[0] = 0;
 	err = read_program(&c, program);
-	err = err ? err : recording_open(path, &visitor, &c.recording, why);
+	err = err ? err : recording_open(path, NULL, &c.stream, &c.recording, why);
 	if (!err && !c.n_ours)
 		err = error_set(why, -EINVAL,
 				"cannot find %s in %s: no recorded module has its build id; "

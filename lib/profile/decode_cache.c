@@ -477,7 +477,7 @@ static int copy_sample(struct pending *p, const struct pcce_sample *s)
 	return 0;
 }
 
-static int begin_sample(struct decode_cache *d, struct pending *p, const struct datafile_sample *of)
+static int begin_sample(struct decode_cache *d, struct pending *p, const struct stream_event *of)
 {
 	const struct pcce_sample *s = of->sample;
 	uint32_t space = address_spaces_at(d->spaces, s->pid, s->time);
@@ -545,7 +545,8 @@ static int prepare_frame(struct decode_cache *d, struct pending *p)
 
 static int deliver_sample(struct decode_cache *d, struct pending *p)
 {
-	struct datafile_sample s = {p->sample, p->samples, p->weight, p->error, NULL};
+	struct stream_event s = {
+		.sample = p->sample, .samples = p->samples, .weight = p->weight, .error = p->error};
 	struct spot *slot = spot_table_slot(&d->spots, NULL, p->spot_hash, &p->spot);
 	int r = 0;
 
@@ -558,7 +559,7 @@ static int deliver_sample(struct decode_cache *d, struct pending *p)
 	return r ? r : d->sink.sample(d->sink.ctx, &s, p->spot.meaning);
 }
 
-int decode_cache_push(struct decode_cache *d, const struct datafile_sample *s)
+int decode_cache_push(struct decode_cache *d, const struct stream_event *s)
 {
 	int r = begin_sample(d, &d->ring[d->begun % RING], s);
 

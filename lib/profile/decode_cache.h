@@ -51,7 +51,7 @@ struct decode_cache_sink {
 	/* Called for each new meaning, which gets the next number, before its first sample. */
 	int (*meaning)(void *ctx, const struct decode_cache_meaning *m);
 	/* Called for each sample or aggregated sample, in order. s has no segments. */
-	int (*sample)(void *ctx, const struct datafile_sample *s, uint32_t meaning);
+	int (*sample)(void *ctx, const struct stream_event *s, uint32_t meaning);
 	/* Called after the last sample; may be NULL. */
 	int (*end)(void *ctx);
 	void *ctx;
@@ -68,7 +68,7 @@ struct decode_cache *decode_cache_new(struct address_spaces *spaces, struct stac
 void decode_cache_free(struct decode_cache *d);
 
 /* 0, -ENOMEM, or what the sink returned. The last samples reach the sink in decode_cache_end(). */
-int decode_cache_push(struct decode_cache *d, const struct datafile_sample *s);
+int decode_cache_push(struct decode_cache *d, const struct stream_event *s);
 int decode_cache_end(struct decode_cache *d);
 
 /* Returns the number of distinct calling contexts so far. */

@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include "profile/profile_internal.h"
 
-static int push_sample(void *ctx, const struct datafile_sample *s, const struct stack_node *below)
+static int push_sample(void *ctx, const struct stream_event *s)
 {
-	(void)below; /* the cache collects stacks itself */
 	return decode_cache_push(ctx, s);
 }
 

@@ -122,7 +122,7 @@ static int meet_state(void *ctx, const struct decode_cache_sample *s, uint32_t s
 	return meet_part(ctx, space, context);
 }
 
-static int skip_sample(void *ctx, const struct datafile_sample *s, uint32_t meaning)
+static int skip_sample(void *ctx, const struct stream_event *s, uint32_t meaning)
 {
 	(void)ctx;
 	(void)s;

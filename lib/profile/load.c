@@ -79,7 +79,7 @@ static int note_origin(struct taking *t, const struct pcce_sample *s, uint32_t o
 	return 0;
 }
 
-static int take_decoded(void *ctx, const struct datafile_sample *of, uint32_t instruction)
+static int take_decoded(void *ctx, const struct stream_event *of, uint32_t instruction)
 {
 	struct taking *t = ctx;
 	const struct pcce_sample *s = of->sample;

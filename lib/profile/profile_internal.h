@@ -113,7 +113,7 @@ int profile_keep_instruction(struct profile *p, const struct decode_cache_meanin
 			     const struct decode_cache *lines);
 /* Keeps a sample. 0 or -ENOMEM. */
 int profile_keep(struct profile_internals *in, uint32_t instruction, uint32_t stream,
-		 const struct datafile_sample *s);
+		 const struct stream_event *s);
 struct profile_sum profile_sum(const struct profile_internals *in, size_t sample);
 /* The same for a value of internals.weight. */
 struct profile_sum profile_unpack(const struct profile_internals *in, uint32_t weight);

@@ -6,36 +6,35 @@
 #include <errno.h>
 #include <string.h>
 #include "profile/profile_internal.h"
+#include "stream/names.h"
 
-static int see_process(struct profile *p, const struct pcce_rec_process *rec)
+struct first_pass {
+	struct stream stream;
+	struct profile *p;
+};
+
+static struct profile *profile_of(struct stream *s)
 {
-	const char *name = datafile_string(&rec->rec, 0);
-	uint32_t comm = symbol_table_intern(p->names, name);
-
-	if (comm == UINT32_MAX || sample_streams_add_process(p->streams, rec, comm))
-		return -ENOMEM;
-	return threads_add_process(p->threads, rec, name);
+	return ((struct first_pass *)s)->p;
 }
 
-static int see_thread(struct profile *p, const struct pcce_rec_thread *rec)
+static int see_process(struct stream *s, const struct pcce_rec_process *rec, const char *name)
 {
-	const char *name = datafile_string(&rec->rec, 0);
-	uint32_t comm = symbol_table_intern(p->names, name);
-
-	if (comm == UINT32_MAX || sample_streams_add_thread(p->streams, rec, comm))
-		return -ENOMEM;
-	return threads_add_thread(p->threads, rec, name);
+	return threads_add_process(profile_of(s)->threads, rec, name);
 }
 
-/* Streams and threads are numbered in the order of their first samples. */
-static int see_sample(struct profile *p, const struct pcce_record *rec)
+static int see_thread(struct stream *s, const struct pcce_rec_thread *rec, const char *name)
 {
-	struct datafile_sample of;
-	const struct pcce_sample *s;
+	return threads_add_thread(profile_of(s)->threads, rec, name);
+}
+
+/* Threads are numbered in the order of their first samples. */
+static int see_sample(struct stream *stream, struct stream_event *e)
+{
+	struct profile *p = profile_of(stream);
+	const struct pcce_sample *s = e->sample;
 	struct profile_event_sum *sum;
 
-	datafile_sample(rec, &of);
-	s = of.sample;
 	if (!p->in->events[0].samples && !p->in->events[1].samples)
 		p->first = p->last = s->time;
 	if (s->time < p->first)
@@ -43,39 +42,10 @@ static int see_sample(struct profile *p, const struct pcce_record *rec)
 	if (s->time > p->last)
 		p->last = s->time;
 	sum = &p->in->events[recording_account_of(s->event)];
-	sum->samples += of.samples;
-	sum->weight += of.weight;
-	sum->bytes += rec->size;
-	if (sample_streams_of(p->streams, s->pid, s->tid, s->event) == UINT32_MAX ||
-	    threads_number(p->threads, s->pid, s->tid) == UINT32_MAX)
-		return -ENOMEM;
-	return 0;
-}
-
-static int read_record(void *ctx, const struct pcce_record *rec)
-{
-	struct profile *p = ctx;
-
-	switch (rec->type) {
-	case PCCE_REC_PROCESS:
-		return see_process(p, (const void *)rec);
-	case PCCE_REC_THREAD:
-		return see_thread(p, (const void *)rec);
-	case PCCE_REC_MAP:
-		return symbol_table_add_map(p->names, (const void *)rec);
-	case PCCE_REC_MODULE:
-		return symbol_table_add_module(p->names, (const void *)rec,
-					       datafile_string(rec, 0));
-	case PCCE_REC_SYMBOL:
-		return symbol_table_add_symbol(p->names, (const void *)rec, datafile_string(rec, 0),
-					       datafile_string(rec, 1));
-	case PCCE_REC_SAMPLE:
-	case PCCE_REC_SUM:
-	case PCCE_REC_CONTEXT:
-		return see_sample(p, rec);
-	default:
-		return 0;
-	}
+	sum->samples += e->samples;
+	sum->weight += e->weight;
+	sum->bytes += e->bytes;
+	return threads_number(p->threads, s->pid, s->tid) == UINT32_MAX ? -ENOMEM : 0;
 }
 
 static void copy_recording_info(struct profile *p, const struct recording *r)
@@ -108,19 +78,20 @@ static void copy_recording_info(struct profile *p, const struct recording *r)
 
 int profile_read(struct profile *p, const struct profile_source *s, struct error *why)
 {
-	const struct recording_visitor visitor = {"reading", read_record, p};
+	static const struct stream_ops ops = {
+		.process = see_process, .thread = see_thread, .event = see_sample};
+	struct first_pass pass = {{&ops, NULL}, p};
+	struct recording_names names = {{&recording_names_ops, &pass.stream}, p->names, p->streams};
 	struct recording *r;
-	int err = s->path ? recording_open(s->path, &visitor, &r, why)
-			  : recording_open_memory(s->data, s->size, s->name, &visitor, &r, why);
+	int err = s->path ? recording_open(s->path, "reading", &names.stream, &r, why)
+			  : recording_open_memory(s->data, s->size, s->name, "reading",
+						  &names.stream, &r, why);
 
 	if (err)
 		return err;
 	p->in->recording = r;
 	copy_recording_info(p, r);
-	for (uint32_t i = 0; i < r->n_modules && !err; i++)
-		if (recording_table(r, i))
-			err = symbol_table_set_table(p->names, i, recording_table(r, i));
-	if (err || symbol_table_finish(p->names) || sample_streams_finish(p->streams))
+	if (recording_names_finish(&names, r))
 		return -ENOMEM;
 	threads_finish(p->threads);
 	return 0;

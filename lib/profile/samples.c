@@ -140,7 +140,7 @@ int profile_keep_instruction(struct profile *p, const struct decode_cache_meanin
 /* ---- samples --------------------------------------------------------------------- */
 
 /* Returns the weight column's value for a sample; UINT32_MAX: no memory. */
-static uint32_t pack_weight(struct profile_internals *in, const struct datafile_sample *s)
+static uint32_t pack_weight(struct profile_internals *in, const struct stream_event *s)
 {
 	if (s->samples == 1 && !s->error && s->weight < PROFILE_SUM)
 		return s->weight;
@@ -162,7 +162,7 @@ struct profile_sum profile_sum(const struct profile_internals *in, size_t sample
 }
 
 int profile_keep(struct profile_internals *in, uint32_t instruction, uint32_t stream,
-		 const struct datafile_sample *s)
+		 const struct stream_event *s)
 {
 	uint32_t weight = pack_weight(in, s);
 

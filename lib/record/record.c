@@ -9,8 +9,8 @@
  *   5. stop the sampler;
  *   6. write the symbols (write_symbols.c) and the end record.
  *
- * The sampler delivers to the sinks of sink.c, which write records. If a step fails, the
- * records written so far stay readable, and the command continues unharmed.
+ * The sampler delivers to the chain of chain.c, which writes records. If a step fails, the records
+ * written so far stay readable, and the command continues unharmed.
  *
  * A terminal sends SIGINT to the command, too. If somebody sent the signal to the recorder alone,
  * the recorder passes it on. It then records for another moment, to include the command's end.
@@ -29,10 +29,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <pcce/sample.h>
+#include "base/child.h"
 #include "base/clock.h"
+#include "base/output_file.h"
 #include "base/privilege.h"
+#include "filter/only.h"
+#include "hot/parameters.h"
+#include "record/chain.h"
 #include "record/format_number.h"
-#include "record/recorder.h"
+#include "record/running.h"
 #include "record/say.h"
 #include "record/summary.h"
 #include "record/write_symbols.h"
@@ -41,6 +47,31 @@
 #define LOOKS 64		 /* processes that are asked for their tracer at each poll */
 #define GRACE_NS 500000000ULL	 /* between a signal and the end of the recording */
 #define PROGRESS_NS 200000000ULL /* between two progress lines */
+
+struct recorder {
+	struct stream watch; /* the stage that sees which programs run */
+	const struct record_options *options;
+	struct active_sampler active;
+	struct child command;
+	bool command_runs;
+	int status; /* of the command, from wait(2); -1: unknown */
+	int pidfd;
+	struct output_file output;
+	struct datafile_writer *writer;
+	struct record_modules *modules;
+	struct chain chain;
+	const char *program;			 /* the command's file; NULL: not known */
+	const struct record_module *main_module; /* of the recorded command or process */
+	pid_t main_pid;
+	struct running running;
+	uint64_t image;		    /* running_image() of the command that is counted */
+	pid_t traced;		    /* the first process that a debugger was attached to; 0: none */
+	struct pcce_sample *marked; /* a copy of a sample, with PCCE_SAMPLE_TRACED */
+	size_t marked_size;
+	bool any_instrumented, privileged, shared_runtime, executed;
+	uint64_t progress_due, traced_due;
+	bool progress_shown;
+};
 
 static const struct sampler_ops *const samplers[] = {&sampler_kmod, &sampler_bpf,
 						     &sampler_self}; /* the best first */
@@ -77,7 +108,7 @@ static void cut_remedy(char *refusal)
 static void use_sampler(struct recorder *r, struct sampler_config *config,
 			const struct sampler_ops *ops)
 {
-	r->ops = config->engine ? &sampler_beside : ops;
+	r->active.ops = config->engine ? &sampler_beside : ops;
 	config->beside = config->engine ? ops : NULL;
 }
 
@@ -91,8 +122,8 @@ static int choose_sampler(struct recorder *r, struct sampler_config *config)
 	int err;
 
 	if (config->engine) {
-		r->ops = &sampler_count;
-		err = r->ops->probe(config, &why);
+		r->active.ops = &sampler_count;
+		err = r->active.ops->probe(config, &why);
 		if (err)
 			say("cannot count calls: %s", why.text);
 		if (err || !r->options->sampled)
@@ -173,13 +204,12 @@ static int write_recorder_info(struct recorder *r, const struct sampler_config *
 		return -ENOMEM;
 	if (uname(&u))
 		memset(&u, 0, sizeof(u));
-	snprintf(sampler, sizeof(sampler), "%s%s%s", r->ops->name, beside ? "," : "",
+	snprintf(sampler, sizeof(sampler), "%s%s%s", r->active.ops->name, beside ? "," : "",
 		 beside ? beside->name : "");
 	snprintf(event, sizeof(event), "%s%s%s", o->count ? o->counted : "",
 		 o->count && o->sampled ? "," : "", !o->count || o->sampled ? o->event : "");
-	err = datafile_put_strings(
-		r->writer, PCCE_REC_INFO, &rec, sizeof(rec),
-		(const char *const[]){sampler, event, line, u.nodename, u.release}, 5);
+	err = stream_record(r->chain.first, PCCE_REC_INFO, &rec, sizeof(rec),
+			    (const char *const[]){sampler, event, line, u.nodename, u.release}, 5);
 	free(line);
 	return err;
 }
@@ -223,7 +253,7 @@ static void catch_stop_signals(struct recorder *r)
 static void warn_privileged(struct recorder *r, const char *program)
 {
 	const char *privilege =
-		r->ops == &sampler_self && program ? privilege_of_program(program) : NULL;
+		r->active.ops == &sampler_self && program ? privilege_of_program(program) : NULL;
 
 	if (!privilege)
 		return;
@@ -245,11 +275,11 @@ static int begin_recording(struct recorder *r, const struct sampler_config *conf
 	int err;
 
 	r->pidfd = -1;
-	if (r->ops->prepare(config, &r->sampler, &why)) {
+	if (r->active.ops->prepare(config, &r->active.sampler, &why)) {
 		if (config->engine)
 			say("cannot count calls: %s", why.text);
 		else
-			say("cannot prepare the %s sampler: %s", r->ops->name, why.text);
+			say("cannot prepare the %s sampler: %s", r->active.ops->name, why.text);
 		return 1;
 	}
 	if (config->target) {
@@ -268,8 +298,8 @@ static int begin_recording(struct recorder *r, const struct sampler_config *conf
 		}
 		r->main_pid = r->command.pid;
 	}
-	if (r->ops->start(r->sampler, r->main_pid, &why)) {
-		say("cannot start the %s sampler: %s", r->ops->name, why.text);
+	if (r->active.ops->start(r->active.sampler, r->main_pid, &why)) {
+		say("cannot start the %s sampler: %s", r->active.ops->name, why.text);
 		if (!config->target)
 			child_cancel(&r->command);
 		return 1;
@@ -280,7 +310,7 @@ static int begin_recording(struct recorder *r, const struct sampler_config *conf
 	if (err)
 		return cannot_run(r->options->command[0], err);
 	/* The program has not begun, so it can be ended. */
-	if (r->ops->released && r->ops->released(r->sampler, &why)) {
+	if (r->active.ops->released && r->active.ops->released(r->active.sampler, &why)) {
 		say("cannot count calls: %s", why.text);
 		kill(r->command.pid, SIGKILL);
 		while (waitpid(r->command.pid, NULL, 0) < 0 && errno == EINTR)
@@ -289,6 +319,111 @@ static int begin_recording(struct recorder *r, const struct sampler_config *conf
 	}
 	r->command_runs = true;
 	return 0;
+}
+
+/* ---- the chain ------------------------------------------------------------------ */
+
+/* Looks whether a debugger is attached to a process, whose samples are marked from then on. */
+static int look_for_tracer(struct recorder *r, pid_t pid)
+{
+	if (!running_look(&r->running, pid))
+		return 0;
+	r->traced = r->traced ? r->traced : pid;
+	return stream_spoiled(r->watch.next, (uint32_t)pid);
+}
+
+/* Gives an event a copy of its sample, with a mark, if a debugger is or was attached to its
+ * process. */
+static int mark_traced(struct recorder *r, struct stream_event *e)
+{
+	size_t size = pcce_sample_size(e->sample);
+	pid_t pid = (pid_t)e->sample->pid;
+	int err = look_for_tracer(r, pid);
+
+	if (err || !running_traced(&r->running, pid))
+		return err;
+	if (size > r->marked_size) {
+		struct pcce_sample *grown = realloc(r->marked, size);
+
+		if (!grown)
+			return -ENOMEM;
+		r->marked = grown;
+		r->marked_size = size;
+	}
+	memcpy(r->marked, e->sample, size);
+	r->marked->flags |= PCCE_SAMPLE_TRACED;
+	e->sample = r->marked;
+	return 0;
+}
+
+static int watch_event(struct stream *s, struct stream_event *e)
+{
+	int err = mark_traced((struct recorder *)s, e);
+
+	return err ? err : stream_pass_event(s->next, e);
+}
+
+static int watch_summary_event(struct stream *s, struct stream_event *e)
+{
+	int err = mark_traced((struct recorder *)s, e);
+
+	return err ? err : stream_pass_summary_event(s->next, e);
+}
+
+static int watch_process(struct stream *s, const struct pcce_rec_process *rec, const char *comm)
+{
+	struct recorder *r = (struct recorder *)s;
+	int err = look_for_tracer(r, (pid_t)rec->ppid);
+
+	if ((pid_t)rec->pid == r->main_pid)
+		r->main_module = NULL;
+	err = err ? err : running_note(&r->running, rec);
+	if (err)
+		return err;
+	return stream_pass_process(s->next, rec, comm);
+}
+
+/* Libraries bring the runtime into a program that does not have it. */
+static bool is_shared_runtime(const char *path)
+{
+	static const char name[] = "/libpcce.so.";
+	const char *slash = strrchr(path, '/');
+
+	return slash && !strncmp(slash, name, sizeof(name) - 1);
+}
+
+static int watch_map(struct stream *s, const struct pcce_rec_map *rec, uint64_t pgoff,
+		     const char *path)
+{
+	struct recorder *r = (struct recorder *)s;
+	const struct record_module *module;
+
+	if (rec->module != PCCE_MODULE_NONE) {
+		module = record_modules_get(r->modules, rec->module);
+		r->any_instrumented |= module->instrumented;
+		r->shared_runtime |= is_shared_runtime(path);
+		if (module->program && (pid_t)rec->pid == r->main_pid &&
+		    !r->main_module) /* libraries come later */
+			r->main_module = module;
+	}
+	return stream_pass_map(s->next, rec, pgoff, path);
+}
+
+static int build_chain(struct recorder *r, struct error *why)
+{
+	static const struct stream_ops watch = {.process = watch_process,
+						.map = watch_map,
+						.event = watch_event,
+						.summary_event = watch_summary_event};
+	const struct chain_config config = {.options = r->options,
+					    .sampler = &r->active,
+					    .writer = r->writer,
+					    .fd = r->output.fd,
+					    .modules = r->modules,
+					    .watch = &r->watch};
+
+	r->watch.ops = &watch;
+	return chain_build(&r->chain, &config, why);
 }
 
 /* ---- the loop ------------------------------------------------------------------- */
@@ -310,7 +445,7 @@ static void show_progress(struct recorder *r, bool end)
 	if (now < r->progress_due)
 		return;
 	r->progress_due = now + PROGRESS_NS;
-	format_count(n, sizeof(n), r->events[r->n_events - 1].samples);
+	format_count(n, sizeof(n), r->chain.accounts->of[r->chain.accounts->n - 1].samples);
 	format_bytes(size, sizeof(size), datafile_size(r->writer));
 	fprintf(stderr, "\rpcce-record: %s samples, %s\033[K", n, size);
 	r->progress_shown = true;
@@ -338,25 +473,27 @@ static void watch_image(struct recorder *r)
 }
 
 /* Processes without samples are looked at, too, since a debugger can visit one that sleeps. */
-static void watch_tracers(struct recorder *r)
+static int watch_tracers(struct recorder *r)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	unsigned int left = LOOKS;
+	int err = 0;
 
 	if (now < r->traced_due)
-		return;
+		return 0;
 	r->traced_due = now + POLL_MS * 1000000ULL;
-	for (size_t i = r->running.n; i-- && left;) {
+	for (size_t i = r->running.n; i-- && left && !err;) {
 		const struct seen_process *p = &r->running.seen[i];
 
 		if (p->ended || p->traced)
 			continue;
 		left--;
-		recorder_look(r, p->pid);
+		err = look_for_tracer(r, p->pid);
 	}
+	return err;
 }
 
-static int record_loop(struct recorder *r, const struct sampler_sink *sinks)
+static int record_loop(struct recorder *r)
 {
 	/* With --count, the sampler finds processes only at the end. */
 	const struct pcce_rec_process first = {.time = clock_ns(CLOCK_MONOTONIC),
@@ -370,8 +507,10 @@ static int record_loop(struct recorder *r, const struct sampler_sink *sinks)
 	for (;;) {
 		over = target_has_ended(r);
 		watch_image(r);
-		watch_tracers(r);
-		err = r->ops->poll(r->sampler, sinks, over ? 0 : POLL_MS);
+		err = watch_tracers(r);
+		if (!err)
+			err = r->active.ops->poll(r->active.sampler, r->chain.first,
+						  over ? 0 : POLL_MS);
 		if (!err)
 			err = datafile_flush(r->writer);
 		if (err || over)
@@ -393,18 +532,6 @@ static int record_loop(struct recorder *r, const struct sampler_sink *sinks)
 
 /* ---- the end -------------------------------------------------------------------- */
 
-/* Writes what restoring frames took. */
-static int write_frames(struct recorder *r)
-{
-	struct pcce_rec_frames rec = {.time = clock_ns(CLOCK_MONOTONIC)};
-
-	if (!r->restorer)
-		return 0;
-	r->options->restorer->count(r->restorer, &rec);
-	rec.copied = r->ops->copied ? r->ops->copied(r->sampler) : r->copied;
-	return datafile_put(r->writer, PCCE_REC_FRAMES, &rec, sizeof(rec), NULL, 0);
-}
-
 /* The recording, whatever is at its path now. Empty if it is no regular file. */
 static void recording_path(const struct recorder *r, char path[32])
 {
@@ -420,22 +547,15 @@ static int finish_recording(struct recorder *r)
 	struct pcce_rec_end rec = {.exit_status = r->status};
 	struct error why = {0};
 	char path[32];
-	int err;
+	int err = stream_end(r->chain.first);
 
-	err = recorder_write_due(r);
-	if (!err && r->only)
-		err = only_write(r->only, r->writer, clock_ns(CLOCK_MONOTONIC));
-	if (!err)
-		err = write_frames(r);
-	if (!err && r->hot)
-		err = hot_recorder_write(r->hot, r->writer, clock_ns(CLOCK_MONOTONIC));
 	if (!err)
 		err = datafile_flush(r->writer);
 	if (err)
 		return err;
-	for (uint32_t i = 0; i < r->n_events; i++) {
-		rec.samples += r->events[i].samples;
-		rec.lost += r->events[i].lost;
+	for (uint32_t i = 0; i < r->chain.accounts->n; i++) {
+		rec.samples += r->chain.accounts->of[i].samples;
+		rec.lost += r->chain.accounts->of[i].lost;
 	}
 	recording_path(r, path);
 	if (!*path) {
@@ -471,23 +591,19 @@ static void warn_of_running(const struct recorder *r)
 
 static void print_summary(const struct recorder *r, const struct sampler_config *config)
 {
-	for (uint32_t i = 0; i < r->n_events; i++) {
-		const struct recorded_event *e = &r->events[i];
+	const struct accounts *all = r->chain.accounts;
+
+	for (uint32_t i = 0; i < all->n; i++) {
 		const struct record_summary summary = {
 			.options = r->options,
-			.only = r->only ? only_count(r->only) : NULL,
-			.missing = r->only ? only_missing(r->only) : NULL,
+			.account = &all->of[i],
+			.missing = r->chain.only ? only_missing(r->chain.only) : NULL,
 			.calls = r->options->count && i == 0,
-			.last = i + 1 == r->n_events,
-			.sampler = i ? config->beside->name : r->ops->name,
-			.why_nothing = i == 0 && r->ops->why_nothing
-					       ? r->ops->why_nothing(r->sampler)
+			.last = i + 1 == all->n,
+			.sampler = i ? config->beside->name : r->active.ops->name,
+			.why_nothing = i == 0 && r->active.ops->why_nothing
+					       ? r->active.ops->why_nothing(r->active.sampler)
 					       : NULL,
-			.samples = e->samples,
-			.outside = e->outside,
-			.lost = e->lost,
-			.lost_reasons = e->lost_reasons,
-			.due = &e->due,
 			.bytes = datafile_size(r->writer),
 			.program = r->program,
 			.main_module = r->main_module,
@@ -517,11 +633,8 @@ static int pass_on_status(struct recorder *r)
 
 static int run_recorder(struct recorder *r, const struct sampler_config *config)
 {
-	struct sampler_sink sinks[RECORDER_EVENTS];
-	int status, err, stop_err;
+	int status = begin_recording(r, config), err, stop_err;
 
-	recorder_sinks(r, sinks);
-	status = begin_recording(r, config);
 	if (status)
 		return status;
 	err = output_file_commit(&r->output);
@@ -530,18 +643,14 @@ static int run_recorder(struct recorder *r, const struct sampler_config *config)
 		    strerror(-err));
 	if (!err)
 		err = write_recorder_info(r, config);
-	if (!err && r->only)
-		err = only_write(r->only, r->writer, clock_ns(CLOCK_MONOTONIC));
 	if (!err)
-		err = record_loop(r, sinks);
-	stop_err = r->ops->stop(r->sampler, sinks);
+		err = record_loop(r);
+	stop_err = r->active.ops->stop(r->active.sampler, r->chain.first);
 	show_progress(r, true);
 	if (!err)
 		err = stop_err;
 	if (!err)
 		err = finish_recording(r);
-	if (!err)
-		disk_room_release(&r->room, r->output.fd, datafile_size(r->writer));
 	if (err && datafile_writer_error(r->writer)[0])
 		say("%s", datafile_writer_error(r->writer));
 	else if (err)
@@ -566,8 +675,7 @@ static uint64_t places_of(const struct record_options *o)
 
 int record_run(const struct record_options *o)
 {
-	struct recorder r = {
-		.options = o, .status = -1, .pidfd = -1, .n_events = o->sampled ? 2 : 1};
+	struct recorder r = {.options = o, .status = -1, .pidfd = -1};
 	struct sampler_config config = {
 		.frequency = o->frequency,
 		.period = o->period,
@@ -611,32 +719,18 @@ int record_run(const struct record_options *o)
 		say("cannot create %s: %s", o->output, why.text);
 		goto out;
 	}
-	err = datafile_writer_new(r.output.fd, o->output, &r.writer);
-	if (!err) {
+	if (!datafile_writer_new(r.output.fd, o->output, &r.writer))
 		r.modules = record_modules_new(r.writer, warn);
-		if (r.modules && o->restorer)
-			r.restorer = o->restorer->new (r.modules);
-		if (r.modules && o->hot)
-			r.hot = hot_recorder_new(r.modules, o->hot,
-						 o->engine && !strcmp(o->engine, "lossy"));
-		if (r.modules && o->only)
-			r.only = only_new(r.modules, o->only, o->only_text);
-		if (r.modules && (r.restorer || !o->restorer) && (r.hot || !o->hot) &&
-		    (r.only || !o->only))
-			status = run_recorder(&r, &config);
-	}
-	if (err || !r.modules || (o->restorer && !r.restorer) || (o->only && !r.only))
+	if (!r.modules)
 		say("out of memory");
-	else if (o->hot && !r.hot)
-		say("cannot keep the %zu counters of --hot: out of memory; use a larger EPSILON",
-		    2 * hot_counters(o->hot->epsilon));
-	if (r.sampler)
-		r.ops->destroy(r.sampler);
+	else if (build_chain(&r, &why))
+		say("%s", why.text);
+	else
+		status = run_recorder(&r, &config);
+	if (r.active.sampler)
+		r.active.ops->destroy(r.active.sampler);
+	chain_free(&r.chain);
 	output_file_discard(&r.output);
-	if (r.restorer)
-		o->restorer->free(r.restorer);
-	hot_recorder_free(r.hot);
-	only_free(r.only);
 	running_free(&r.running);
 	free(r.marked);
 	record_modules_free(r.modules);

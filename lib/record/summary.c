@@ -12,7 +12,7 @@
 #include "elf/module.h"
 #include "record/format_number.h"
 #include "stream/modules.h"
-#include "filter/only.h"
+#include "filter/accounts.h"
 #include "record/record.h"
 #include "record/say.h"
 #include "record/summary.h"
@@ -51,20 +51,21 @@ static void warn_of_silence(const struct record_summary *s)
 	const char *why = s->why_nothing;
 	char part[32], all[32];
 
-	format_count(part, sizeof(part), s->outside);
-	format_count(all, sizeof(all), s->samples);
-	if (!s->samples && s->privileged)
+	format_count(part, sizeof(part), s->account->outside);
+	format_count(all, sizeof(all), s->account->samples);
+	if (!s->account->samples && s->privileged)
 		return; /* that is why */
-	if (!s->samples && !s->main_module && state != TABLE_FOUND)
+	if (!s->account->samples && !s->main_module && state != TABLE_FOUND)
 		say("warning: no samples: %s %s%s%s%s", s->program, table_state_text(state),
 		    table_state_remedy(state), why ? "; " : "", why ? why : "");
-	else if (!s->samples && why)
+	else if (!s->account->samples && why)
 		say("warning: no samples: %s", why);
-	else if (!s->samples)
+	else if (!s->account->samples)
 		say("warning: no samples: the program used too little CPU time, or none of the "
 		    "event %s; use a higher -F",
 		    s->options->event);
-	else if (s->outside > s->samples / 2 && !(s->main_module && !s->main_module->instrumented))
+	else if (s->account->outside > s->account->samples / 2 &&
+		 !(s->main_module && !s->main_module->instrumented))
 		say("warning: %s of %s samples are outside of instrumented threads: they have no "
 		    "contexts; pcce-report --format=flat lists where they are",
 		    part, all);
@@ -77,9 +78,9 @@ static bool warn_of_expression(const struct record_summary *s)
 		say("warning: no context can match --only: no function is called '%s'; it may have "
 		    "been inlined everywhere, or not be instrumented%s",
 		    s->missing, strchr(s->missing, '<') ? ", or spaces around < are missing" : "");
-	else if (s->only && s->only->left_out && !s->samples)
+	else if (s->account->left_out && !s->account->samples)
 		say("warning: no samples: none of their contexts matches --only");
-	return s->missing || (s->only && s->only->left_out);
+	return s->missing || s->account->left_out;
 }
 
 static void warn_of(uint64_t count, uint64_t limit, const char *text)
@@ -94,7 +95,7 @@ static void warn_of(uint64_t count, uint64_t limit, const char *text)
 
 static void warn_of_losses(const struct record_summary *s)
 {
-	const uint64_t *lost = s->lost_reasons, few = s->due->due / 100;
+	const uint64_t *lost = s->account->lost_reasons, few = s->account->due.due / 100;
 
 	warn_of(lost[PCCE_LOSS_THROTTLE], 0,
 		"were lost: the kernel throttled the event; use a lower -F, or raise "
@@ -115,7 +116,7 @@ static void warn_of_losses(const struct record_summary *s)
 			? "were lost: the clock was late, or another BPF program was running on "
 			  "that CPU; use a lower -F, or -b kmod"
 			: "were lost: the clock was late; use a lower -F");
-	warn_of(s->due->merged, s->samples / 10,
+	warn_of(s->account->due.merged, s->account->samples / 10,
 		"merged into others, which have their weights: they came too fast; use a lower -F");
 }
 
@@ -123,28 +124,31 @@ static void print_count_summary(const struct record_summary *s)
 {
 	char n[32], size[32], to[PATH_MAX + 64] = "";
 
-	format_count(n, sizeof(n), s->lost);
-	if (s->lost)
+	format_count(n, sizeof(n), s->account->lost);
+	if (s->account->lost)
 		say("warning: %s calls were not counted: there was not enough memory, or the "
 		    "program's state was lost",
 		    n);
-	if (!s->samples && !(s->options->engine && !strcmp(s->options->engine, "empty")))
+	if (!s->account->samples && !(s->options->engine && !strcmp(s->options->engine, "empty")))
 		say("warning: no calls were counted: the program entered no instrumented "
 		    "function%s",
 		    s->options->bursts ? " in a burst; use longer or more frequent ones" : "");
 	if (s->options->quiet)
 		return;
-	format_count(n, sizeof(n), s->samples);
+	format_count(n, sizeof(n), s->account->samples);
 	format_bytes(size, sizeof(size), s->bytes);
 	if (s->last)
 		snprintf(to, sizeof(to), ", %s to %s", size, s->options->output);
-	if (s->due->skipped)
+	if (s->account->due.skipped)
 		say("%llu bursts of threads were skipped, and others count for them",
-		    (unsigned long long)s->due->skipped);
+		    (unsigned long long)s->account->due.skipped);
 	if (s->options->bursts)
 		say("%s calls in %llu bursts, %.1f%% of the time%s", n,
-		    (unsigned long long)s->due->bursts,
-		    s->due->ns ? 100.0 * (double)s->due->burst_ns / (double)s->due->ns : 0, to);
+		    (unsigned long long)s->account->due.bursts,
+		    s->account->due.ns
+			    ? 100.0 * (double)s->account->due.burst_ns / (double)s->account->due.ns
+			    : 0,
+		    to);
 	else
 		say("%s calls%s", n, to);
 }
@@ -173,16 +177,16 @@ void record_print_summary(const struct record_summary *s)
 	warn_of_losses(s);
 	if (s->options->quiet)
 		return;
-	format_count(n, sizeof(n), s->samples);
+	format_count(n, sizeof(n), s->account->samples);
 	format_bytes(size, sizeof(size), s->bytes);
-	if (s->due->known)
-		format_count(due, sizeof(due), s->due->due);
-	if (s->only) {
+	if (s->account->due.known)
+		format_count(due, sizeof(due), s->account->due.due);
+	if (s->options->only) {
 		char text[32];
 
-		format_count(text, sizeof(text), s->only->left_out);
+		format_count(text, sizeof(text), s->account->left_out);
 		snprintf(left_out, sizeof(left_out), ", %s left out", text);
 	}
-	say("%s samples%s%s%s, %s to %s (%s)", n, s->due->known ? " of " : "", due, left_out, size,
-	    s->options->output, s->sampler);
+	say("%s samples%s%s%s, %s to %s (%s)", n, s->account->due.known ? " of " : "", due,
+	    left_out, size, s->options->output, s->sampler);
 }

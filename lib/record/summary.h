@@ -6,25 +6,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct only_counts;
+struct event_account;
 struct record_module;
 struct record_options;
-struct sampler_due;
 
 /* An event of a finished recording. All pointers stay the caller's. */
 struct record_summary {
 	const struct record_options *options;
-	const struct only_counts *only; /* what --only did; NULL: all samples are kept */
-	const char *missing;		/* a function of --only that no module has; or NULL */
-	bool calls;			/* its samples are calls, which were counted */
-	bool last;			/* the last event of the recording: tell its size */
-	const char *sampler;		/* its name */
-	const char *why_nothing;	/* why the sampler may have seen nothing; or NULL */
-	uint64_t samples, outside, lost;
-	const uint64_t *lost_reasons; /* of lost, by enum pcce_loss */
-	const struct sampler_due *due;
-	uint64_t bytes;				 /* of the file */
-	const char *program;			 /* the command's file; NULL: not known */
+	const struct event_account *account;
+	const char *missing;	 /* a function of --only that no module has; or NULL */
+	bool calls;		 /* its samples are calls, which were counted */
+	bool last;		 /* the last event of the recording: tell its size */
+	const char *sampler;	 /* its name */
+	const char *why_nothing; /* why the sampler may have seen nothing; or NULL */
+	uint64_t bytes;		 /* of the file */
+	const char *program;	 /* the command's file; NULL: not known */
 	const struct record_module *main_module; /* NULL: not known */
 	bool any_instrumented;			 /* at least one module */
 	bool shared_runtime;			 /* libpcce.so.0 was loaded */

@@ -161,11 +161,11 @@ static int add_shallow_sample(struct job *j, const struct decode_space *as,
 	return err ? err : add_addresses(j, as);
 }
 
-static int add_sample_addresses(void *ctx, const struct datafile_sample *of,
-				const struct stack_node *below)
+static int add_sample_addresses(void *ctx, const struct stream_event *of)
 {
 	struct job *j = ctx;
 	const struct pcce_sample *s = of->sample;
+	const struct stack_node *below = of->below;
 	uint32_t space = address_spaces_at(j->recording->spaces, s->pid, s->time);
 	const struct decode_space *as;
 	int err;
@@ -259,14 +259,13 @@ static int symbolize_kernel(struct job *j, void (*note)(const char *text))
 int write_symbols(const char *path, struct datafile_writer *w, const struct record_modules *m,
 		  void (*warn)(const char *text), void (*note)(const char *text), struct error *why)
 {
-	static const struct recording_visitor nothing;
 	struct job j = {.w = w, .modules = m, .decoder = {.origins = true}};
 	size_t n = record_modules_count(m), i;
 	int err;
 
 	j.addresses = calloc(n + 1, sizeof(*j.addresses));
 	j.stacks = stack_store_new();
-	err = j.addresses && j.stacks ? recording_open(path, &nothing, &j.recording, why)
+	err = j.addresses && j.stacks ? recording_open(path, NULL, NULL, &j.recording, why)
 				      : error_memory(why);
 	if (!err)
 		err = recording_samples(j.recording, NULL, j.stacks, add_sample_addresses, &j, why);

@@ -468,34 +468,34 @@ static int bpf_start(struct sampler *s, pid_t pid, struct error *why)
 
 /* ---- delivery ------------------------------------------------------------------- */
 
-static int report_drops(struct sampler *s, const struct sampler_sink *sink)
+static int report_drops(struct sampler *s, struct stream *sink)
 {
 	uint64_t total = bpf_ring_dropped(s->rings), fresh = total - s->drops;
 
 	s->drops = total;
-	return fresh ? sink->lost(sink->ctx, event_queue_now(), PCCE_LOSS_RING, fresh) : 0;
+	return fresh ? stream_lost(sink, event_queue_now(), PCCE_LOSS_RING, fresh) : 0;
 }
 
-static int report_throttled(struct sampler *s, const struct sampler_sink *sink, uint64_t total)
+static int report_throttled(struct sampler *s, struct stream *sink, uint64_t total)
 {
 	uint64_t fresh = total - s->throttled;
 
 	s->throttled = total;
-	return fresh ? sink->lost(sink->ctx, event_queue_now(), PCCE_LOSS_THROTTLE, fresh) : 0;
+	return fresh ? stream_lost(sink, event_queue_now(), PCCE_LOSS_THROTTLE, fresh) : 0;
 }
 
 /* Each throttling of an event costs at least one sample. */
-static int report_throttlings(struct sampler *s, const struct sampler_sink *sink)
+static int report_throttlings(struct sampler *s, struct stream *sink)
 {
 	return report_throttled(s, sink, bpf_ring_throttled(s->rings));
 }
 
-static int report_late(struct sampler *s, const struct sampler_sink *sink)
+static int report_late(struct sampler *s, struct stream *sink)
 {
 	uint64_t total = bpf_ring_late(s->rings), fresh = total - s->late;
 
 	s->late = total;
-	return fresh ? sink->lost(sink->ctx, event_queue_now(), PCCE_LOSS_LATE, fresh) : 0;
+	return fresh ? stream_lost(sink, event_queue_now(), PCCE_LOSS_LATE, fresh) : 0;
 }
 
 struct event_counts {
@@ -535,7 +535,7 @@ static uint64_t clock_period(const struct sampler *s)
  * 6.2 does not tell the program about throttling. It throttles a clock only if the clock exceeds
  * the limit.
  */
-static int report_clock_deficit(struct sampler *s, const struct sampler_sink *sink)
+static int report_clock_deficit(struct sampler *s, struct stream *sink)
 {
 	uint64_t period = clock_period(s), due, taken;
 
@@ -559,7 +559,7 @@ static int report_clock_deficit(struct sampler *s, const struct sampler_sink *si
  * them for the whole system, not by process. So they count as lost, unless all events up to the
  * next turn with events were of processes that are not followed.
  */
-static int report_missed(struct sampler *s, const struct sampler_sink *sink, bool last)
+static int report_missed(struct sampler *s, struct stream *sink, bool last)
 {
 	uint64_t missed, followed, others, fresh;
 
@@ -578,10 +578,10 @@ static int report_missed(struct sampler *s, const struct sampler_sink *sink, boo
 	s->tracepoint.others = others;
 	if (!fresh || s->tracepoint.foreign)
 		return 0;
-	return sink->lost(sink->ctx, event_queue_now(), PCCE_LOSS_NESTED, fresh);
+	return stream_lost(sink, event_queue_now(), PCCE_LOSS_NESTED, fresh);
 }
 
-static int bpf_turn(struct sampler *s, const struct sampler_sink *sink, bool last)
+static int bpf_turn(struct sampler *s, struct stream *sink, bool last)
 {
 	uint64_t limit = counting_look(&s->counting, last) - EVENT_QUEUE_MARGIN;
 	int err = bpf_ring_read(s->rings, add_bpf_sample, s);
@@ -603,7 +603,7 @@ static int bpf_turn(struct sampler *s, const struct sampler_sink *sink, bool las
 	return err || !last ? err : report_clock_deficit(s, sink);
 }
 
-static int bpf_poll(struct sampler *s, const struct sampler_sink *sink, int timeout_ms)
+static int bpf_poll(struct sampler *s, struct stream *sink, int timeout_ms)
 {
 	int turn_ms = bpf_ring_busy(s->rings) ? BUSY_TURN : TURN;
 	int err;
@@ -613,7 +613,7 @@ static int bpf_poll(struct sampler *s, const struct sampler_sink *sink, int time
 	return err ? err : bpf_turn(s, sink, false);
 }
 
-static int bpf_stop(struct sampler *s, const struct sampler_sink *sink)
+static int bpf_stop(struct sampler *s, struct stream *sink)
 {
 	size_t i;
 

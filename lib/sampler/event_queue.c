@@ -45,7 +45,7 @@ struct event_queue {
 	size_t n_notes;
 	event_queue_reattach *reattach;
 	void *reattach_ctx;
-	const struct sampler_sink *sink; /* during event_queue_flush() */
+	struct stream *sink; /* during event_queue_flush() */
 	int (*heard)(void *ctx,
 		     const struct perf_sideband_event *e); /* during event_queue_listen() */
 	void *heard_ctx;
@@ -120,40 +120,51 @@ static int add_note(struct event_queue *s, struct note note, const char *name)
 	return 0;
 }
 
-static int note_process(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags,
-			const char *comm)
+/* A stage of the queue. */
+struct ears {
+	struct stream stream;
+	struct event_queue *queue;
+};
+
+static struct event_queue *queue_of(struct stream *s)
 {
-	(void)time;
-	(void)ppid;
-	(void)flags;
-	return add_note(ctx, (struct note){.tid = pid}, comm);
+	return ((struct ears *)s)->queue;
 }
 
-static int note_thread(void *ctx, uint64_t time, pid_t pid, pid_t tid, const char *comm)
+static int note_process(struct stream *s, const struct pcce_rec_process *rec, const char *comm)
 {
-	(void)time;
-	(void)pid;
-	return add_note(ctx, (struct note){.tid = tid}, comm);
+	return add_note(queue_of(s), (struct note){.tid = (pid_t)rec->pid}, comm);
 }
 
-static int note_map(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_t length,
-		    uint64_t pgoff, const char *path)
+static int note_thread(struct stream *s, const struct pcce_rec_thread *rec, const char *comm)
 {
-	struct event_queue *s = ctx;
+	return add_note(queue_of(s), (struct note){.tid = (pid_t)rec->tid}, comm);
+}
 
-	(void)time;
-	tls_offsets_map(s->places, pid, start, length, pgoff, path);
-	return add_note(s, (struct note){.start = start, .length = length, .pgoff = pgoff}, path);
+static void hear_map(struct event_queue *s, const struct pcce_rec_map *rec, uint64_t pgoff,
+		     const char *path)
+{
+	tls_offsets_map(s->places, (pid_t)rec->pid, rec->start, rec->length, pgoff, path);
+}
+
+static int note_map(struct stream *s, const struct pcce_rec_map *rec, uint64_t pgoff,
+		    const char *path)
+{
+	hear_map(queue_of(s), rec, pgoff, path);
+	return add_note(queue_of(s),
+			(struct note){.start = rec->start, .length = rec->length, .pgoff = pgoff},
+			path);
 }
 
 /* Reads what the target is, before any sample: it may end at any time. Later changes are in the
  * side band, which is open already. */
 static int look_at_target(struct event_queue *s)
 {
-	const struct sampler_sink notes = {
-		.ctx = s, .process = note_process, .thread = note_thread, .map = note_map};
+	static const struct stream_ops ops = {
+		.process = note_process, .thread = note_thread, .map = note_map};
+	struct ears notes = {{&ops, NULL}, s};
 	unsigned int threads = 0;
-	int err = process_tracker_snapshot(s->pid, s->start, &notes);
+	int err = process_tracker_snapshot(s->pid, s->start, &notes.stream);
 
 	for (size_t i = 0; i < s->n_notes; i++)
 		threads += s->notes[i].tid != 0;
@@ -238,37 +249,13 @@ int event_queue_listen(struct event_queue *s,
 	return perf_sideband_read(s->sideband, queue_sideband_event, s);
 }
 
-/* ---- the sink; mappings also go to tls_offsets ------------------------------- */
+/* ---- the stream; mappings also go to tls_offsets ----------------------------- */
 
-static int map_heard(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_t length,
-		     uint64_t pgoff, const char *path)
+static int map_heard(struct stream *s, const struct pcce_rec_map *rec, uint64_t pgoff,
+		     const char *path)
 {
-	struct event_queue *s = ctx;
-
-	tls_offsets_map(s->places, pid, start, length, pgoff, path);
-	return s->sink->map(s->sink->ctx, time, pid, start, length, pgoff, path);
-}
-
-static int process_heard(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags,
-			 const char *comm)
-{
-	struct event_queue *s = ctx;
-
-	return s->sink->process(s->sink->ctx, time, pid, ppid, flags, comm);
-}
-
-static int thread_heard(void *ctx, uint64_t time, pid_t pid, pid_t tid, const char *comm)
-{
-	struct event_queue *s = ctx;
-
-	return s->sink->thread(s->sink->ctx, time, pid, tid, comm);
-}
-
-static int lost_heard(void *ctx, uint64_t time, uint32_t reason, uint64_t count)
-{
-	struct event_queue *s = ctx;
-
-	return s->sink->lost(s->sink->ctx, time, reason, count);
+	hear_map(queue_of(s), rec, pgoff, path);
+	return stream_pass_map(s->next, rec, pgoff, path);
 }
 
 /* ---- set-uid programs --------------------------------------------------------------- */
@@ -329,25 +316,21 @@ static int deliver_item(void *ctx, uint32_t kind, const void *blob, size_t size)
 	const struct pcce_sample *sample = blob;
 	const struct sampler_counting *counting = blob;
 	const struct counts *counts = blob;
-	struct sampler_sink ears = {.ctx = s,
-				    .process = process_heard,
-				    .thread = thread_heard,
-				    .map = map_heard,
-				    .lost = lost_heard};
+	static const struct stream_ops ops = {.map = map_heard};
+	struct ears ears = {{&ops, s->sink}, s};
 	struct perf_sideband_event e;
 	int err;
 
 	(void)size;
 	if (kind == BLOB_SAMPLE)
-		return s->sink->sample(s->sink->ctx, sample);
+		return stream_sample(s->sink, sample);
 	if (kind == BLOB_CLAIM)
-		return s->sink->claim(s->sink->ctx, (const void *)(counting + 1), counting);
+		return stream_claim(s->sink, (const void *)(counting + 1), counting);
 	if (kind == BLOB_COUNTS)
-		return s->sink->counted(s->sink->ctx, counts->place, counts->samples,
-					counts->weight);
+		return stream_counted(s->sink, counts->place, counts->samples, counts->weight);
 	memcpy(&e, blob, sizeof(e));
 	e.name = (const char *)blob + sizeof(e);
-	err = process_tracker_event(s->follow, &e, &ears);
+	err = process_tracker_event(s->follow, &e, &ears.stream);
 	if (!err && e.type == SIDEBAND_EXEC && process_tracker_has(s->follow, e.pid))
 		err = after_exec(s, &e);
 	return err;
@@ -355,14 +338,13 @@ static int deliver_item(void *ctx, uint32_t kind, const void *blob, size_t size)
 
 static int tell_note(struct event_queue *s, const struct note *n)
 {
-	const struct sampler_sink *sink = s->sink;
+	struct stream *sink = s->sink;
 
 	if (!n->tid)
-		return sink->map(sink->ctx, s->start, s->pid, n->start, n->length, n->pgoff,
-				 n->name);
+		return stream_map(sink, s->start, s->pid, n->start, n->length, n->pgoff, n->name);
 	if (n->tid == s->pid)
-		return sink->process(sink->ctx, s->start, s->pid, 0, 0, n->name);
-	return sink->thread(sink->ctx, s->start, s->pid, n->tid, n->name);
+		return stream_process(sink, s->start, s->pid, 0, 0, n->name);
+	return stream_thread(sink, s->start, s->pid, n->tid, n->name);
 }
 
 /* Tells the sink what the process is, before any other event. */
@@ -372,13 +354,13 @@ static int introduce_process(struct event_queue *s)
 
 	s->introduction_due = false;
 	if (!s->attached)
-		return s->sink->process(s->sink->ctx, s->start, s->pid, getpid(), 0, "pcce-record");
+		return stream_process(s->sink, s->start, s->pid, getpid(), 0, "pcce-record");
 	for (size_t i = 0; i < s->n_notes && !err; i++)
 		err = tell_note(s, &s->notes[i]);
 	return err;
 }
 
-int event_queue_flush(struct event_queue *s, const struct sampler_sink *sink, uint64_t limit)
+int event_queue_flush(struct event_queue *s, struct stream *sink, uint64_t limit)
 {
 	int err = 0;
 

@@ -57,6 +57,6 @@ int event_queue_add_counts(struct event_queue *s, uint64_t time, uint32_t place,
 int event_queue_listen(struct event_queue *s,
 		       int (*heard)(void *ctx, const struct perf_sideband_event *e), void *ctx);
 /* Passes everything up to the time limit to the sink. 0, or the sink's -errno. */
-int event_queue_flush(struct event_queue *s, const struct sampler_sink *sink, uint64_t limit);
+int event_queue_flush(struct event_queue *s, struct stream *sink, uint64_t limit);
 
 #endif

@@ -358,7 +358,7 @@ static int add_kmod_sample(void *ctx, const struct pcce_kmod_record *record,
 	return 0;
 }
 
-static int report_losses(struct sampler *s, const struct sampler_sink *sink)
+static int report_losses(struct sampler *s, struct stream *sink)
 {
 	struct pcce_kmod_stats stats;
 	uint64_t drops = 0, fresh;
@@ -371,15 +371,15 @@ static int report_losses(struct sampler *s, const struct sampler_sink *sink)
 	fresh = drops - s->drops;
 	s->drops = drops;
 	if (fresh)
-		err = sink->lost(sink->ctx, event_queue_now(), PCCE_LOSS_RING, fresh);
+		err = stream_lost(sink, event_queue_now(), PCCE_LOSS_RING, fresh);
 	fresh = stats.throttled - s->throttled;
 	s->throttled = stats.throttled;
 	if (fresh && !err)
-		err = sink->lost(sink->ctx, event_queue_now(), PCCE_LOSS_THROTTLE, fresh);
+		err = stream_lost(sink, event_queue_now(), PCCE_LOSS_THROTTLE, fresh);
 	fresh = stats.late - s->late;
 	s->late = stats.late;
 	if (fresh && !err)
-		err = sink->lost(sink->ctx, event_queue_now(), PCCE_LOSS_LATE, fresh);
+		err = stream_lost(sink, event_queue_now(), PCCE_LOSS_LATE, fresh);
 	return err;
 }
 
@@ -423,7 +423,7 @@ static int attach_late_threads(struct sampler *s)
 	return err == -ESRCH ? 0 : err;
 }
 
-static int kmod_turn(struct sampler *s, const struct sampler_sink *sink, bool last)
+static int kmod_turn(struct sampler *s, struct stream *sink, bool last)
 {
 	uint64_t limit = counting_look(&s->counting, last) - EVENT_QUEUE_MARGIN;
 	int err = last ? 0 : attach_late_threads(s);
@@ -448,14 +448,14 @@ static int kmod_turn(struct sampler *s, const struct sampler_sink *sink, bool la
 	return err ? err : report_losses(s, sink);
 }
 
-static int kmod_poll(struct sampler *s, const struct sampler_sink *sink, int timeout_ms)
+static int kmod_poll(struct sampler *s, struct stream *sink, int timeout_ms)
 {
 	int err = event_queue_wait(s->delivery, timeout_ms < TURN ? timeout_ms : TURN);
 
 	return err ? err : kmod_turn(s, sink, false);
 }
 
-static int kmod_sampler_stop(struct sampler *s, const struct sampler_sink *sink)
+static int kmod_sampler_stop(struct sampler *s, struct stream *sink)
 {
 	int err = kmod_session_stop(s->session), turn_err = kmod_turn(s, sink, true);
 

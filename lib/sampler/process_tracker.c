@@ -86,7 +86,7 @@ bool process_tracker_has(const struct process_tracker *f, pid_t pid)
 }
 
 static int track_fork(struct process_tracker *f, const struct perf_sideband_event *e,
-		      const struct sampler_sink *sink)
+		      struct stream *sink)
 {
 	struct process *p = followed_process(f, e->pid), *parent = followed_process(f, e->ppid);
 
@@ -96,7 +96,7 @@ static int track_fork(struct process_tracker *f, const struct perf_sideband_even
 		if (!p)
 			return 0;
 		p->threads++;
-		return sink->thread(sink->ctx, e->time, e->pid, e->tid, p->comm);
+		return stream_thread(sink, e->time, e->pid, e->tid, p->comm);
 	}
 	/* The number is in use again, and the end of its last process was missed. */
 	if (p && !parent)
@@ -105,16 +105,16 @@ static int track_fork(struct process_tracker *f, const struct perf_sideband_even
 		return 0;
 	if (process_tracker_add(f, e->pid, 1, parent->comm, e->time))
 		return -ENOMEM;
-	return sink->process(sink->ctx, e->time, e->pid, e->ppid, PCCE_PROCESS_FORK, parent->comm);
+	return stream_process(sink, e->time, e->pid, e->ppid, PCCE_PROCESS_FORK, parent->comm);
 }
 
 int process_tracker_event(struct process_tracker *f, const struct perf_sideband_event *e,
-			  const struct sampler_sink *sink)
+			  struct stream *sink)
 {
 	struct process *p;
 
 	if (e->type == SIDEBAND_LOST)
-		return sink->lost(sink->ctx, e->time, PCCE_LOSS_RING, e->count);
+		return stream_lost(sink, e->time, PCCE_LOSS_RING, e->count);
 	if (e->type == SIDEBAND_FORK)
 		return track_fork(f, e, sink);
 	p = followed_process(f, e->pid);
@@ -128,14 +128,13 @@ int process_tracker_event(struct process_tracker *f, const struct perf_sideband_
 	case SIDEBAND_COMM:
 		if (e->tid == e->pid)
 			snprintf(p->comm, sizeof(p->comm), "%s", e->name);
-		return sink->thread(sink->ctx, e->time, e->pid, e->tid, e->name);
+		return stream_thread(sink, e->time, e->pid, e->tid, e->name);
 	case SIDEBAND_EXEC:
 		snprintf(p->comm, sizeof(p->comm), "%s", e->name);
 		p->threads = 1;
-		return sink->process(sink->ctx, e->time, e->pid, 0, PCCE_PROCESS_EXEC, e->name);
+		return stream_process(sink, e->time, e->pid, 0, PCCE_PROCESS_EXEC, e->name);
 	case SIDEBAND_MAP:
-		return sink->map(sink->ctx, e->time, e->pid, e->start, e->length, e->pgoff,
-				 e->name);
+		return stream_map(sink, e->time, e->pid, e->start, e->length, e->pgoff, e->name);
 	default:
 		return 0;
 	}
@@ -157,7 +156,7 @@ static void read_comm(pid_t pid, pid_t tid, char comm[COMM])
 	comm[strcspn(comm, "\n")] = 0;
 }
 
-static int snapshot_maps(pid_t pid, uint64_t time, const struct sampler_sink *sink)
+static int snapshot_maps(pid_t pid, uint64_t time, struct stream *sink)
 {
 	char path[64], *line = NULL;
 	size_t capacity = 0;
@@ -178,15 +177,15 @@ static int snapshot_maps(pid_t pid, uint64_t time, const struct sampler_sink *si
 		    !at || executable != 'x' || end <= start)
 			continue;
 		line[strcspn(line, "\n")] = 0;
-		err = sink->map(sink->ctx, time, pid, start, end - start, offset,
-				line[at] ? line + at : "//anon");
+		err = stream_map(sink, time, pid, start, end - start, offset,
+				 line[at] ? line + at : "//anon");
 	}
 	free(line);
 	fclose(f);
 	return err;
 }
 
-int process_tracker_snapshot(pid_t pid, uint64_t time, const struct sampler_sink *sink)
+int process_tracker_snapshot(pid_t pid, uint64_t time, struct stream *sink)
 {
 	char path[64], comm[COMM];
 	struct dirent *entry;
@@ -194,7 +193,7 @@ int process_tracker_snapshot(pid_t pid, uint64_t time, const struct sampler_sink
 	DIR *d;
 
 	read_comm(pid, pid, comm);
-	err = sink->process(sink->ctx, time, pid, 0, 0, comm);
+	err = stream_process(sink, time, pid, 0, 0, comm);
 	if (err)
 		return err;
 	err = snapshot_maps(pid, time, sink);
@@ -208,7 +207,7 @@ int process_tracker_snapshot(pid_t pid, uint64_t time, const struct sampler_sink
 		if (tid <= 0 || tid == pid)
 			continue;
 		read_comm(pid, tid, comm);
-		err = sink->thread(sink->ctx, time, pid, tid, comm);
+		err = stream_thread(sink, time, pid, tid, comm);
 	}
 	if (d)
 		closedir(d);

@@ -22,9 +22,9 @@ bool process_tracker_has(const struct process_tracker *f, pid_t pid);
 
 /* Handles one event, in the order of time. 0, or the sink's error. */
 int process_tracker_event(struct process_tracker *f, const struct perf_sideband_event *e,
-			  const struct sampler_sink *sink);
+			  struct stream *sink);
 
 /* Tells the sink the current name, threads and executable mappings of a running process. */
-int process_tracker_snapshot(pid_t pid, uint64_t time, const struct sampler_sink *sink);
+int process_tracker_snapshot(pid_t pid, uint64_t time, struct stream *sink);
 
 #endif

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Declares the interface of all samplers: kmod, bpf, self. record.c calls it. A sampler never
- * writes the file itself.
+ * Declares the interface of all samplers: kmod, bpf, self. record.c calls it. A sampler is a source
+ * of a stream (stream/stream.h). It never writes the file itself.
  *
- * The interface is not thread-safe: one thread makes all calls. A sampler calls sink functions only
- * in poll() and stop().
+ * The interface is not thread-safe: one thread makes all calls. A sampler delivers only in poll()
+ * and stop().
  *
- * A sampler has one event, and one sink. Only sampler_beside has two: it gets an array of two
- * sinks, and accounts for both events.
+ * A sampler has one event. Only sampler_beside has two, and accounts for both.
  */
 #ifndef PCCE_SAMPLER_SAMPLER_H
 #define PCCE_SAMPLER_SAMPLER_H
@@ -16,18 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <pcce/abi.h>
-#include <pcce/datafile.h>
 #include "base/error.h"
 #include "bpf/sampler.h"
-
-/* What is known of a sample by a sampler that counts (sampler_config.places). */
-struct sampler_counting {
-	uint64_t time;	/* not before what the place has counted for another state */
-	uint32_t place; /* that it claims; PCCE_NO_PLACE: none */
-	uint32_t epoch; /* of the class by which it does */
-	uint32_t claim; /* number of the claim */
-};
+#include "stream/stream.h"
 
 struct sampler_config {
 	uint64_t frequency; /* Hz; 0: use period */
@@ -46,35 +36,6 @@ struct sampler_config {
 	uint64_t counters;  /* of a thread, with "hcct"; calls of a bucket, with "lossy" */
 	const struct count_bursts *bursts; /* of --count; NULL: count all the time */
 	const struct sampler_ops *beside;  /* of --count: takes samples, too; NULL: none does */
-};
-
-/* Receives what a sampler delivers. Pointers are valid only during the call. Each function returns
- * 0, or -errno if the recording must end (disk full). */
-struct sampler_sink {
-	void *ctx;
-	/* The entries, segments and stack follow the sample: sample.h */
-	int (*sample)(void *ctx, const struct pcce_sample *s);
-	/* For a sampler that counts (pcce/places.h): in place of sample(); and how many samples
-	 * equal to the last that claimed this place have not been delivered. */
-	int (*claim)(void *ctx, const struct pcce_sample *s, const struct sampler_counting *c);
-	int (*counted)(void *ctx, uint32_t place, uint64_t samples, uint64_t weight);
-	int (*process)(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags,
-		       const char *comm);
-	int (*thread)(void *ctx, uint64_t time, pid_t pid, pid_t tid, const char *comm);
-	/* executable mapping of a file; pgoff: file offset of start */
-	int (*map)(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_t length,
-		   uint64_t pgoff, const char *path);
-	int (*lost)(void *ctx, uint64_t time, uint32_t reason, uint64_t count);
-	/*
-	 * For a sampler that makes summaries (hot/space_saving.h). The aggregated samples that
-	 * follow a begin_summary() are those of one summary. missing: the most that any context
-	 * has of which there is no sample; nameless: what was counted with no context. The true
-	 * count of a sample is at least its own and at most error more. N is nameless and the
-	 * weights of all samples.
-	 */
-	int (*begin_summary)(void *ctx, uint64_t missing, uint64_t nameless);
-	int (*summary_sample)(void *ctx, const struct pcce_sample *s, uint64_t weight,
-			      uint64_t error);
 };
 
 /* What a sampler knows, apart from the samples and losses that it has delivered. */
@@ -107,7 +68,7 @@ struct sampler_ops {
 	/* Optional. The command has been released: its exec has succeeded. */
 	int (*released)(struct sampler *s, struct error *why);
 	/* Delivers all data, and waits at most timeout_ms for more. 0, or -errno. */
-	int (*poll)(struct sampler *s, const struct sampler_sink *sink, int timeout_ms);
+	int (*poll)(struct sampler *s, struct stream *to, int timeout_ms);
 	/* Optional. From now on, samples need only this number of words of their stacks, at most
 	 * PCCE_COPY_WORDS. Samples that were taken before have others. */
 	void (*shorten)(struct sampler *s, uint32_t words);
@@ -117,7 +78,7 @@ struct sampler_ops {
 	 * have room in the file, and samples of the second event may be refused for that. */
 	uint64_t (*rest)(const struct sampler *s);
 	/* Stops sampling, and delivers the rest. */
-	int (*stop)(struct sampler *s, const struct sampler_sink *sink);
+	int (*stop)(struct sampler *s, struct stream *to);
 	/* Optional. After stop(). Without it, nothing is known. */
 	void (*account)(struct sampler *s, struct sampler_due *due);
 	/*
@@ -128,6 +89,12 @@ struct sampler_ops {
 	/* Optional. After stop(), when there is no sample at all: why, as a sentence; or NULL. */
 	const char *(*why_nothing)(const struct sampler *s);
 	void (*destroy)(struct sampler *s);
+};
+
+/* A sampler that was prepared. */
+struct active_sampler {
+	const struct sampler_ops *ops;
+	struct sampler *sampler; /* NULL: not yet */
 };
 
 extern const struct sampler_ops sampler_kmod;

@@ -328,9 +328,9 @@ static bool has_news(struct sampler *s)
 
 /* ---- records -------------------------------------------------------------------- */
 
-static int bad_record(const struct sampler_sink *sink)
+static int bad_record(struct stream *sink)
 {
-	return sink->lost(sink->ctx, clock_ns(CLOCK_MONOTONIC), PCCE_LOSS_SHAPE, 1);
+	return stream_lost(sink, clock_ns(CLOCK_MONOTONIC), PCCE_LOSS_SHAPE, 1);
 }
 
 static uint32_t translate_pid(struct sampler *s, const struct ring *ring, uint32_t pid)
@@ -340,8 +340,8 @@ static uint32_t translate_pid(struct sampler *s, const struct ring *ring, uint32
 	return (uint32_t)pidns_translate(s->pidns, ring->pid_ns, (pid_t)pid, 0);
 }
 
-static int take_ring_sample(struct sampler *s, const struct ring *ring,
-			    const struct sampler_sink *sink, size_t size)
+static int take_ring_sample(struct sampler *s, const struct ring *ring, struct stream *sink,
+			    size_t size)
 {
 	struct pcce_self_sample *r = (void *)s->record;
 
@@ -351,11 +351,11 @@ static int take_ring_sample(struct sampler *s, const struct ring *ring,
 		return bad_record(sink);
 	r->sample.pid = translate_pid(s, ring, r->sample.pid);
 	s->due.merged += r->sample.weight - 1;
-	return sink->sample(sink->ctx, &r->sample);
+	return stream_sample(sink, &r->sample);
 }
 
-static int take_ring_record(struct sampler *s, const struct ring *ring,
-			    const struct sampler_sink *sink, size_t size)
+static int take_ring_record(struct sampler *s, const struct ring *ring, struct stream *sink,
+			    size_t size)
 {
 	struct pcce_self_record *rec = (void *)s->record;
 
@@ -368,9 +368,9 @@ static int take_ring_record(struct sampler *s, const struct ring *ring,
 		if (size < sizeof(*p))
 			return bad_record(sink);
 		p->comm[sizeof(p->comm) - 1] = 0;
-		return sink->process(sink->ctx, p->time, (pid_t)translate_pid(s, ring, p->pid),
-				     p->ppid ? (pid_t)translate_pid(s, ring, p->ppid) : 0, p->flags,
-				     p->comm);
+		return stream_process(sink, p->time, (pid_t)translate_pid(s, ring, p->pid),
+				      p->ppid ? (pid_t)translate_pid(s, ring, p->ppid) : 0,
+				      p->flags, p->comm);
 	}
 	case PCCE_SELF_THREAD: {
 		struct pcce_self_thread *t = (void *)s->record;
@@ -378,8 +378,8 @@ static int take_ring_record(struct sampler *s, const struct ring *ring,
 		if (size < sizeof(*t))
 			return bad_record(sink);
 		t->comm[sizeof(t->comm) - 1] = 0;
-		return sink->thread(sink->ctx, t->time, (pid_t)translate_pid(s, ring, t->pid),
-				    (pid_t)t->tid, t->comm);
+		return stream_thread(sink, t->time, (pid_t)translate_pid(s, ring, t->pid),
+				     (pid_t)t->tid, t->comm);
 	}
 	case PCCE_SELF_MAP: {
 		const struct pcce_self_map *m = (const void *)s->record;
@@ -389,8 +389,8 @@ static int take_ring_record(struct sampler *s, const struct ring *ring,
 		    sizeof(*m) + m->path_size > size || path[m->path_size - 1] != 0 ||
 		    m->length == 0 || m->start + m->length < m->start)
 			return bad_record(sink);
-		return sink->map(sink->ctx, m->time, (pid_t)translate_pid(s, ring, m->pid),
-				 m->start, m->length, m->pgoff, path);
+		return stream_map(sink, m->time, (pid_t)translate_pid(s, ring, m->pid), m->start,
+				  m->length, m->pgoff, path);
 	}
 	default:
 		return 0;
@@ -426,8 +426,8 @@ static uint64_t take_counter(const __u64 *counter, uint64_t *seen)
 /*
  * Delivers all records of a ring. last: its writers are dead, so unfinished records are skipped.
  */
-static int drain_ring(struct sampler *s, struct ring *ring, const struct sampler_sink *sink,
-		      bool last, bool *any)
+static int drain_ring(struct sampler *s, struct ring *ring, struct stream *sink, bool last,
+		      bool *any)
 {
 	uint64_t head = __atomic_load_n(&ring->head->head, __ATOMIC_ACQUIRE);
 	uint64_t lost, size;
@@ -447,7 +447,7 @@ static int drain_ring(struct sampler *s, struct ring *ring, const struct sampler
 			do
 				ring->tail += 16;
 			while (ring->tail < head && committed_size(s, ring, ring->tail, head) == 0);
-			ret = sink->lost(sink->ctx, clock_ns(CLOCK_MONOTONIC), PCCE_LOSS_RING, 1);
+			ret = stream_lost(sink, clock_ns(CLOCK_MONOTONIC), PCCE_LOSS_RING, 1);
 			continue;
 		}
 		memcpy(s->record, ring->data + (ring->tail & (ring->size - 1)), size);
@@ -458,13 +458,13 @@ static int drain_ring(struct sampler *s, struct ring *ring, const struct sampler
 	}
 	lost = take_counter(&ring->head->lost, &ring->lost_seen);
 	if (ret == 0 && lost)
-		ret = sink->lost(sink->ctx, clock_ns(CLOCK_MONOTONIC), PCCE_LOSS_RING, lost);
+		ret = stream_lost(sink, clock_ns(CLOCK_MONOTONIC), PCCE_LOSS_RING, lost);
 	lost = take_counter(&ring->head->throttled, &ring->throttled_seen);
 	if (ret == 0 && lost)
-		ret = sink->lost(sink->ctx, clock_ns(CLOCK_MONOTONIC), PCCE_LOSS_THROTTLE, lost);
+		ret = stream_lost(sink, clock_ns(CLOCK_MONOTONIC), PCCE_LOSS_THROTTLE, lost);
 	lost = take_counter(&ring->head->blocked, &ring->blocked_seen);
 	if (ret == 0 && lost)
-		ret = sink->lost(sink->ctx, clock_ns(CLOCK_MONOTONIC), PCCE_LOSS_BLOCKED, lost);
+		ret = stream_lost(sink, clock_ns(CLOCK_MONOTONIC), PCCE_LOSS_BLOCKED, lost);
 	s->due.due += take_counter(&ring->head->due, &ring->due_seen);
 	s->due.kernel += take_counter(&ring->head->kernel, &ring->kernel_seen);
 	s->unseen += take_counter(&ring->head->unseen, &ring->unseen_seen);
@@ -533,7 +533,7 @@ static bool has_ended(const struct ring *ring)
 	return is_locked(ring) && flock(ring->fd, LOCK_EX | LOCK_NB) == 0;
 }
 
-static int drain_rings(struct sampler *s, const struct sampler_sink *sink, bool *any)
+static int drain_rings(struct sampler *s, struct stream *sink, bool *any)
 {
 	size_t kept = 0;
 	int ret = 0;
@@ -562,7 +562,7 @@ static int drain_rings(struct sampler *s, const struct sampler_sink *sink, bool 
 	return ret;
 }
 
-static int self_poll(struct sampler *s, const struct sampler_sink *sink, int timeout_ms)
+static int self_poll(struct sampler *s, struct stream *sink, int timeout_ms)
 {
 	uint64_t end = clock_ns(CLOCK_MONOTONIC) +
 		       (uint64_t)(timeout_ms > 0 ? timeout_ms : 0) * 1000000,
@@ -622,7 +622,7 @@ static void report_unseen(const struct sampler *s)
 			program_invocation_short_name, s->unseen);
 }
 
-static int self_stop(struct sampler *s, const struct sampler_sink *sink)
+static int self_stop(struct sampler *s, struct stream *sink)
 {
 	const struct timespec pause = {.tv_nsec = 2000000};
 	bool any = false;

@@ -27,23 +27,13 @@ struct entry {
 };
 
 struct record_modules {
+	struct stream stream;
 	struct datafile_writer *writer;
 	void (*warn)(const char *text);
 	struct entry *by_key;
 	struct entry **all;
 	size_t n;
 };
-
-struct record_modules *record_modules_new(struct datafile_writer *w, void (*warn)(const char *text))
-{
-	struct record_modules *m = calloc(1, sizeof(*m));
-
-	if (m) {
-		m->writer = w;
-		m->warn = warn;
-	}
-	return m;
-}
 
 static void free_entry(struct entry *e)
 {
@@ -186,9 +176,11 @@ static bool is_file(const char *path)
 	       strncmp(path, "/SYSV", 5) && strncmp(path, "/dev/zero", 9);
 }
 
-int record_modules_map(struct record_modules *m, pid_t pid, uint64_t start, uint64_t length,
-		       uint64_t pgoff, const char *path, const struct record_module **out,
-		       uint64_t *vaddr)
+/* Finds or adds the module of a mapping. *vaddr: the link-time address that start corresponds to.
+ * *out is NULL for memory that is not a file. 0, -ENOMEM, or the writer's error. */
+static int module_of_map(struct record_modules *m, pid_t pid, uint64_t start, uint64_t length,
+			 uint64_t pgoff, const char *path, const struct record_module **out,
+			 uint64_t *vaddr)
 {
 	bool vdso = !strcmp(path, VDSO);
 	struct entry *e = NULL;
@@ -236,6 +228,57 @@ int record_modules_map(struct record_modules *m, pid_t pid, uint64_t start, uint
 	else if (!elf_module_vaddr(&e->elf, pgoff, vaddr))
 		*vaddr = pgoff;
 	return 0;
+}
+
+static int find_mapped(struct stream *s, const struct pcce_rec_map *rec, uint64_t pgoff,
+		       const char *path)
+{
+	struct pcce_rec_map found = *rec;
+	const struct record_module *module;
+	uint64_t vaddr;
+	int r;
+
+	if (rec->start + rec->length < rec->start)
+		return 0;
+	if (!path)
+		return stream_pass_map(s->next, rec, pgoff, path);
+	r = module_of_map((struct record_modules *)s, (pid_t)rec->pid, rec->start, rec->length,
+			  pgoff, path, &module, &vaddr);
+	if (r)
+		return r;
+	if (module) {
+		found.module = module->index;
+		found.vaddr = vaddr;
+	}
+	return stream_pass_map(s->next, &found, pgoff, path);
+}
+
+/* It is written with its table. Its number stays the same. */
+static int find_recorded(struct stream *s, const struct pcce_rec_module *rec, const char *path)
+{
+	const struct record_module *module;
+	uint64_t vaddr;
+	int r = module_of_map((struct record_modules *)s, 0, 0, 0, 0, path, &module, &vaddr);
+
+	return r ? r : stream_pass_module(s->next, rec, path);
+}
+
+struct record_modules *record_modules_new(struct datafile_writer *w, void (*warn)(const char *text))
+{
+	static const struct stream_ops ops = {.map = find_mapped, .module = find_recorded};
+	struct record_modules *m = calloc(1, sizeof(*m));
+
+	if (m) {
+		m->stream.ops = &ops;
+		m->writer = w;
+		m->warn = warn;
+	}
+	return m;
+}
+
+struct stream *record_modules_stage(struct record_modules *m)
+{
+	return &m->stream;
 }
 
 size_t record_modules_count(const struct record_modules *m)

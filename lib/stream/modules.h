@@ -14,6 +14,7 @@
 #include <sys/types.h>
 #include "elf/encoding_table.h"
 #include "stream/address_space.h"
+#include "stream/stream.h"
 #include "stream/writer.h"
 #include "symbols/table_file.h"
 
@@ -38,11 +39,9 @@ struct record_modules *record_modules_new(struct datafile_writer *w,
 					  void (*warn)(const char *text));
 void record_modules_free(struct record_modules *m);
 
-/* Finds or adds the module of a mapping. *vaddr: the link-time address that start corresponds to.
- * *out is NULL for memory that is not a file. 0, -ENOMEM, or the writer's error. */
-int record_modules_map(struct record_modules *m, pid_t pid, uint64_t start, uint64_t length,
-		       uint64_t pgoff, const char *path, const struct record_module **out,
-		       uint64_t *vaddr);
+/* Returns the stage of a stream that adds the modules of mappings, and of other recordings. Behind
+ * it, mappings have the numbers of their modules. */
+struct stream *record_modules_stage(struct record_modules *m);
 
 /* Makes present address spaces of the modules, which must outlive them. NULL: no memory. */
 struct address_spaces *record_modules_spaces(const struct record_modules *m);

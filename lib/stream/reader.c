@@ -402,26 +402,32 @@ uint64_t datafile_unknown(const struct datafile_reader *r)
 	return r->unknown;
 }
 
-bool datafile_sample(const struct pcce_record *rec, struct datafile_sample *out)
+bool datafile_sample(const struct pcce_record *rec, struct stream_event *out)
 {
-	if (rec->type == PCCE_REC_SAMPLE) {
-		const struct pcce_sample *s = &((const struct pcce_rec_sample *)rec)->sample;
+	const struct pcce_rec_sample *sample = (const void *)rec;
+	const struct pcce_rec_sum *sum = (const void *)rec;
+	const struct pcce_rec_context *context = (const void *)rec;
 
-		*out = (struct datafile_sample){s, 1, s->weight ? s->weight : 1, 0, NULL};
-		return true;
-	}
-	if (rec->type == PCCE_REC_SUM) {
-		const struct pcce_rec_sum *sum = (const struct pcce_rec_sum *)rec;
-
-		*out = (struct datafile_sample){&sum->sample, sum->samples, sum->weight, 0, NULL};
-		return true;
-	}
-	if (rec->type == PCCE_REC_CONTEXT) {
-		const struct pcce_rec_context *c = (const struct pcce_rec_context *)rec;
-
-		*out = (struct datafile_sample){&c->sample, c->samples, c->weight, c->error,
-						(const uint64_t *)c->key};
-		return true;
-	}
-	return false;
+	if (rec->type == PCCE_REC_SAMPLE)
+		*out = (struct stream_event){.sample = &sample->sample,
+					     .samples = 1,
+					     .weight = sample->sample.weight ? sample->sample.weight
+									     : 1};
+	else if (rec->type == PCCE_REC_SUM)
+		*out = (struct stream_event){.sample = &sum->sample,
+					     .samples = sum->samples,
+					     .weight = sum->weight,
+					     .aggregated = true};
+	else if (rec->type == PCCE_REC_CONTEXT)
+		*out = (struct stream_event){.sample = &context->sample,
+					     .samples = context->samples,
+					     .weight = context->weight,
+					     .error = context->error,
+					     .key = (const uint64_t *)context->key,
+					     .aggregated = true};
+	else
+		return false;
+	out->number = out->sample->event;
+	out->bytes = rec->size;
+	return true;
 }

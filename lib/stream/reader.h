@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <pcce/datafile.h>
 #include "base/error.h"
+#include "stream/stream.h"
 
 struct datafile_reader;
 
@@ -52,16 +53,8 @@ const char *datafile_string(const struct pcce_record *rec, unsigned int i);
  * length. */
 const char *datafile_event(const char *events, uint32_t event, size_t *length);
 
-/* One sample, or an aggregated sample: several equal ones. */
-struct datafile_sample {
-	const struct pcce_sample *sample;
-	uint64_t samples, weight;
-	uint64_t error;	     /* most weight that may be missing; 0: none is */
-	const uint64_t *key; /* of a CONTEXT record: names the context; else NULL */
-};
-
 /* Reads a SAMPLE, SUM or CONTEXT record; false for other types. */
-bool datafile_sample(const struct pcce_record *rec, struct datafile_sample *out);
+bool datafile_sample(const struct pcce_record *rec, struct stream_event *out);
 
 static inline const void *datafile_table(const struct pcce_rec_table *t, size_t *size)
 {

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <pcce/datafile.h>
 
+#define RECORD_STRINGS_MAX 8 /* of a record */
+
 struct record_shape {
 	const char *name;
 	uint32_t fixed, max; /* bytes without strings and such; with them */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "base/array.h"
 #include "base/progress.h"
+#include "stream/record_check.h"
 #include "stream/recording.h"
 
 const struct encoding_table *recording_table(const struct recording *r, uint32_t module)
@@ -125,48 +126,86 @@ static int take_only(struct recording_only *to, const struct pcce_rec_only *o)
 	return copy_string(&to->expression, datafile_string(&o->rec, 0));
 }
 
-static int take_shared(struct recording *r, const struct pcce_record *rec, struct error *why)
+static void take_lost(struct recording *r, const struct pcce_rec_lost *rec)
 {
-	const struct pcce_rec_lost *lost = (const void *)rec;
+	r->accounts[recording_account_of(rec->event)]
+		.lost[rec->reason <= PCCE_LOSS_MAX ? rec->reason : 0] += rec->count;
+}
+
+static void take_frames(struct recording *r, const struct pcce_rec_frames *rec)
+{
+	r->frames_unwound += rec->unwound;
+	r->frames_reused += rec->reused;
+	r->stack_bytes += rec->copied;
+}
+
+static int pass_record(struct stream *to, const struct pcce_record *rec)
+{
+	const struct record_shape *shape = record_shape(rec->type);
+	const char *strings[RECORD_STRINGS_MAX];
+
+	for (unsigned int i = 0; i < shape->n_strings; i++)
+		strings[i] = datafile_string(rec, i);
+	return stream_record(to, rec->type, rec, shape->fixed, strings, (int)shape->n_strings);
+}
+
+/* Takes what every user needs, and passes the record on. */
+static int take_record(struct recording *r, const struct pcce_record *rec, struct stream *to,
+		       struct error *why)
+{
+	const void *any = rec;
+	struct stream_event e;
+	int err = 0;
 
 	switch (rec->type) {
-	case PCCE_REC_INFO:
-		return take_info(r, (const void *)rec);
 	case PCCE_REC_PROCESS:
-		return address_spaces_add_process(r->spaces, (const void *)rec);
+		err = address_spaces_add_process(r->spaces, any);
+		return err ? err : stream_pass_process(to, any, datafile_string(rec, 0));
+	case PCCE_REC_THREAD:
+		return stream_pass_thread(to, any, datafile_string(rec, 0));
 	case PCCE_REC_MAP:
-		return address_spaces_add_map(r->spaces, (const void *)rec);
+		err = address_spaces_add_map(r->spaces, any);
+		return err ? err : stream_pass_map(to, any, 0, NULL);
 	case PCCE_REC_MODULE:
-		return take_module(r, rec);
+		err = take_module(r, rec);
+		return err ? err : stream_pass_module(to, any, datafile_string(rec, 0));
+	case PCCE_REC_SYMBOL:
+		return stream_pass_symbol(to, any, datafile_string(rec, 0),
+					  datafile_string(rec, 1));
 	case PCCE_REC_TABLE:
-		return take_table(r, (const void *)rec, why);
+		return take_table(r, any, why);
 	case PCCE_REC_LOST:
-		r->accounts[recording_account_of(lost->event)]
-			.lost[lost->reason <= PCCE_LOSS_MAX ? lost->reason : 0] += lost->count;
-		return 0;
-	case PCCE_REC_DUE:
-		take_due(r, (const void *)rec);
-		return 0;
-	case PCCE_REC_COUNTED:
-		r->accounts[0].due.counted += ((const struct pcce_rec_counted *)rec)->samples;
-		return 0;
-	case PCCE_REC_ONLY:
-		return take_only(&r->only, (const void *)rec);
-	case PCCE_REC_HOT:
-		take_summary(&r->hot, (const void *)rec);
-		return 0;
+		take_lost(r, any);
+		return stream_pass_lost(to, any);
+	case PCCE_REC_SAMPLE:
+	case PCCE_REC_SUM:
 	case PCCE_REC_CONTEXT:
-		if (((const struct pcce_rec_context *)rec)->sample.flags & PCCE_SAMPLE_COLD)
-			r->hot.unkept += ((const struct pcce_rec_context *)rec)->weight;
+		datafile_sample(rec, &e);
+		if (e.key && e.sample->flags & PCCE_SAMPLE_COLD)
+			r->hot.unkept += e.weight;
+		return stream_pass_event(to, &e);
+	case PCCE_REC_END:
 		return 0;
+	case PCCE_REC_INFO:
+		err = take_info(r, any);
+		break;
+	case PCCE_REC_DUE:
+		take_due(r, any);
+		break;
+	case PCCE_REC_COUNTED:
+		r->accounts[0].due.counted += ((const struct pcce_rec_counted *)any)->samples;
+		break;
+	case PCCE_REC_ONLY:
+		err = take_only(&r->only, any);
+		break;
+	case PCCE_REC_HOT:
+		take_summary(&r->hot, any);
+		break;
 	case PCCE_REC_FRAMES:
-		r->frames_unwound += ((const struct pcce_rec_frames *)rec)->unwound;
-		r->frames_reused += ((const struct pcce_rec_frames *)rec)->reused;
-		r->stack_bytes += ((const struct pcce_rec_frames *)rec)->copied;
-		return 0;
-	default:
-		return 0;
+		take_frames(r, any);
+		break;
 	}
+	return err ? err : pass_record(to, rec);
 }
 
 /* ---- passes ---------------------------------------------------------------------- */
@@ -207,24 +246,23 @@ static int pass_over(const struct recording *r, const char *progress_text, pass_
 
 struct first_pass {
 	struct recording *r;
-	const struct recording_visitor *visitor;
+	struct stream *to;
 	struct error *why;
 };
 
-static int take_and_show(void *ctx, const struct pcce_record *rec)
+static int take_and_pass(void *ctx, const struct pcce_record *rec)
 {
 	const struct first_pass *f = ctx;
-	int err = take_shared(f->r, rec, f->why);
 
-	return err || !f->visitor->record ? err : f->visitor->record(f->visitor->ctx, rec);
+	return take_record(f->r, rec, f->to, f->why);
 }
 
-static int read_records(struct recording *r, const struct recording_visitor *visitor,
+static int read_records(struct recording *r, const char *progress_text, struct stream *to,
 			struct error *why)
 {
-	struct first_pass f = {r, visitor, why};
+	struct first_pass f = {r, to, why};
 	struct datafile_reader *reader = NULL;
-	int err = pass_over(r, visitor->progress, take_and_show, &f, &reader, why);
+	int err = pass_over(r, progress_text, take_and_pass, &f, &reader, why);
 
 	if (!err) {
 		r->complete = datafile_complete(reader);
@@ -247,14 +285,13 @@ struct sample_pass {
 static int show_sample(void *ctx, const struct pcce_record *rec)
 {
 	const struct sample_pass *p = ctx;
-	const struct stack_node *below = NULL;
-	struct datafile_sample s;
+	struct stream_event e;
 
-	if (!datafile_sample(rec, &s))
+	if (!datafile_sample(rec, &e))
 		return 0;
-	if (p->stacks && stack_store_take(p->stacks, s.sample, &below))
+	if (p->stacks && stack_store_take(p->stacks, e.sample, &e.below))
 		return -ENOMEM;
-	return p->each(p->ctx, &s, below);
+	return p->each(p->ctx, &e);
 }
 
 int recording_samples(const struct recording *r, const char *progress_text,
@@ -289,10 +326,10 @@ static struct recording *new_recording(const char *name)
 	return r;
 }
 
-static int finish_opening(struct recording *r, const struct recording_visitor *visitor,
+static int finish_opening(struct recording *r, const char *progress_text, struct stream *to,
 			  struct recording **out, struct error *why)
 {
-	int err = read_records(r, visitor, why);
+	int err = read_records(r, progress_text, to, why);
 
 	if (err) {
 		recording_close(r);
@@ -302,7 +339,7 @@ static int finish_opening(struct recording *r, const struct recording_visitor *v
 	return 0;
 }
 
-int recording_open(const char *path, const struct recording_visitor *visitor,
+int recording_open(const char *path, const char *progress_text, struct stream *to,
 		   struct recording **out, struct error *why)
 {
 	struct recording *r = new_recording(path);
@@ -316,11 +353,11 @@ int recording_open(const char *path, const struct recording_visitor *visitor,
 		return err;
 	}
 	r->path = r->spool.path;
-	return finish_opening(r, visitor, out, why);
+	return finish_opening(r, progress_text, to, out, why);
 }
 
 int recording_open_memory(const void *memory, size_t size, const char *name,
-			  const struct recording_visitor *visitor, struct recording **out,
+			  const char *progress_text, struct stream *to, struct recording **out,
 			  struct error *why)
 {
 	struct recording *r = new_recording(name);
@@ -329,7 +366,7 @@ int recording_open_memory(const void *memory, size_t size, const char *name,
 		return error_set(why, -ENOMEM, "cannot read %s: out of memory", name);
 	r->memory = memory;
 	r->size = size;
-	return finish_opening(r, visitor, out, why);
+	return finish_opening(r, progress_text, to, out, why);
 }
 
 void recording_end_samples(struct recording *r)

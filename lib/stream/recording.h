@@ -3,7 +3,7 @@
  * Reads a recording (include/pcce/datafile.h) in two passes.
  *
  * recording_open() reads all records.  It keeps what every user needs: the info record, the address
- * spaces, the encoding tables and the sums.  A callback sees each record, for what its user needs
+ * spaces, the encoding tables and the sums.  It is the source of a stream, for what its user needs
  * beyond.  Mappings and tables may follow the samples that need them, so a second pass,
  * recording_samples(), hands out the samples.  The user can repeat that pass.
  */
@@ -88,24 +88,18 @@ struct recording {
 	struct temp_file spool;
 };
 
-/* Sees the records of the first pass. */
-struct recording_visitor {
-	const char *progress; /* what progress() shows; NULL: nothing */
-	/* Each record, after the recording has taken its part. May be NULL. 0, or -errno, which
-	 * ends the pass, with a sentence in the error that recording_open() got. */
-	int (*record)(void *ctx, const struct pcce_record *rec);
-	void *ctx;
-};
-
 /*
+ * to: gets everything, also the samples (without `below`), but not the tables and the end. NULL:
+ * nobody needs it. An error of the stream ends the pass; it may have a sentence in why. progress:
+ * what progress() shows, or NULL.
+ *
  * 0, or -errno with a whole sentence in why.  Copies a file that cannot be read twice (a pipe) to a
  * temporary one.  Memory must be aligned to 8, and stay valid as long as the recording.
  */
-int recording_open(const char *path, const struct recording_visitor *visitor,
+int recording_open(const char *path, const char *progress, struct stream *to,
 		   struct recording **out, struct error *why);
-int recording_open_memory(const void *memory, size_t size, const char *name,
-			  const struct recording_visitor *visitor, struct recording **out,
-			  struct error *why);
+int recording_open_memory(const void *memory, size_t size, const char *name, const char *progress,
+			  struct stream *to, struct recording **out, struct error *why);
 void recording_close(struct recording *r);
 /* Opens a reader at the beginning of the recording, for users that ask for one record after the
  * other.  The caller closes it before the recording. 0, or -errno with a whole sentence in why. */
@@ -117,13 +111,12 @@ void recording_end_samples(struct recording *r);
 const struct encoding_table *recording_table(const struct recording *r, uint32_t module);
 
 /* Sees one sample, or several equal ones that were aggregated. Returns 0, or -errno, which ends
- * the pass. below: the known part of the encoding stack below the sample's own entries. */
-typedef int recording_sample_visitor(void *ctx, const struct datafile_sample *s,
-				     const struct stack_node *below);
+ * the pass. */
+typedef int recording_sample_visitor(void *ctx, const struct stream_event *s);
 
-/* Hands out all samples in the order of the file. stacks gets their stacks; NULL: `below` is NULL
- * everywhere. progress: what progress() shows, or NULL. 0, or -errno with a whole sentence in why.
- */
+/* Hands out all samples in the order of the file. stacks gets their stacks; NULL: no event knows
+ * what is below. progress: what progress() shows, or NULL. 0, or -errno with a whole sentence in
+ * why. */
 int recording_samples(const struct recording *r, const char *progress, struct stack_store *stacks,
 		      recording_sample_visitor *each, void *ctx, struct error *why);
 

@@ -17,7 +17,6 @@
 #include "stream/writer.h"
 
 #define BUFFER (256u << 10)
-#define STRINGS_MAX 8 /* of a record */
 
 struct datafile_writer {
 	int fd;
@@ -194,12 +193,12 @@ int datafile_put_strings(struct datafile_writer *w, uint32_t type, const void *f
 			 size_t fixed_size, const char *const *strings, int n_strings)
 {
 	static const char cut[] = "...";
-	struct iovec parts[2 * STRINGS_MAX];
+	struct iovec parts[2 * RECORD_STRINGS_MAX];
 	const struct record_shape *shape = record_shape(type);
 	size_t all = fixed_size, limit = SIZE_MAX;
 	int i, n = 0;
 
-	if (n_strings > STRINGS_MAX)
+	if (n_strings > RECORD_STRINGS_MAX)
 		return -EINVAL;
 	for (i = 0; i < n_strings; i++)
 		all += strlen(strings[i]) + 1;

@@ -83,7 +83,7 @@ is "a recording can come through a pipe" \
 # ---- symbols -----------------------------------------------------------------------------
 
 # An aggregated recording holds SUM records only. It must have the same symbols as any other.
-build_with_tools aggregate -O2 "$here/aggregate.c"
+build_with_tools replay -O2 "$here/replay.c"
 cat >library.c <<'END'
 static __attribute__((noinline)) int hidden(int n)
 {
@@ -124,7 +124,7 @@ mkdir recorded
 if $CC -O2 -g -fPIC -shared -Wl,--build-id library.c -o recorded/libwork.so 2>build.log &&
 	$CC -O2 -g $(pcce-config --cflags) program.c $(pcce-config --ldflags) -Lrecorded -lwork \
 		-Wl,-rpath,"$scratch/recorded" -o recorded/program 2>>build.log &&
-	record self single.data recorded/program && ./aggregate single.data sums.data 2>build.log; then
+	record self single.data recorded/program && ./replay aggregate single.data sums.data 2>build.log; then
 	mv recorded elsewhere
 	is "aggregated: the recording holds no single samples" \
 		"$(./dump sums.data | sed -n 's/^samples: //p')" 0

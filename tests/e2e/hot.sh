@@ -3,7 +3,7 @@
 # seconds: 900
 #
 # pcce-record --hot: hot contexts in bounded memory.  Each program is recorded with all samples.
-# The recorder's own code then makes summaries of the same samples (replay_hot.c), which must keep
+# The recorder's own code then makes summaries of the same samples (replay.c), which must keep
 # their bounds: no hot context is missing, and each true count is between the count and the count
 # with its error.  The same holds for merged summaries.  At last programs are recorded with --hot.
 
@@ -13,14 +13,14 @@ cd "$scratch" || exit 1
 cflags=$(pcce-config --cflags)
 ldflags=$(pcce-config --ldflags)
 workloads=$top/tests/workloads
-build_with_tools replay_hot -O2 "$top/tests/datafile/replay_hot.c"
+build_with_tools replay -O2 "$top/tests/datafile/replay.c"
 
 # summaries NAME DATA: summaries of a recording, coarse and fine, keep their bounds
 summaries() {
 	local name=$1 data=$2 p
 	counts "$data" >exact.counts
 	for p in 0.3,0.12 0.05,0.02 0.0001; do
-		if ! ./replay_hot "$p" "$data" summary.data 2>replay.err; then
+		if ! ./replay hot="$p" "$data" summary.data 2>replay.err; then
 			not_ok "$name: a summary with $p is made" replay.err
 			continue
 		fi
@@ -60,7 +60,7 @@ done
 # ---- merging -----------------------------------------------------------------------------
 
 check "a second recording" record self again.data ./recursion
-./replay_hot 0.2,0.1 recursion.self.data one.data && ./replay_hot 0.1,0.04 again.data two.data
+./replay hot=0.2,0.1 recursion.self.data one.data && ./replay hot=0.1,0.04 again.data two.data
 pcce-merge -q -o exact.data recursion.self.data again.data 2>merge.err
 check "summaries merge" pcce-merge -q -o summary.data one.data two.data
 counts exact.data >exact.counts
@@ -80,8 +80,8 @@ is "a summary does not merge with all samples" "$(cat merge.err)" \
 # ---- threads -----------------------------------------------------------------------------
 
 # Three of the workload's threads have the same contexts.
-./replay_hot 0.01,0.004 threads.self.data threads.data per-thread
-./replay_hot 0.01,0.004 threads.self.data whole.data
+./replay hot=0.01,0.004 per-thread threads.self.data threads.data
+./replay hot=0.01,0.004 threads.self.data whole.data
 is "the summary knows that it is one of threads" \
 	"$(stat_of threads.data hot_per_thread) $(stat_of whole.data hot_per_thread)" "1 0"
 tids=$(pcce-report -q -i threads.self.data --format=jsonl | grep -o '"tid":[0-9]*' | sort | uniq -c |
@@ -134,7 +134,7 @@ done
 
 # ---- reports and mistakes ----------------------------------------------------------------
 
-./replay_hot 0.2,0.12 recursion.self.data coarse.data
+./replay hot=0.2,0.12 recursion.self.data coarse.data
 pcce-report -i coarse.data --stdio >tree.out 2>&1
 check "the tree tells phi, epsilon and errors" \
 	sh -c 'grep -q "^recorded with --hot: φ = 0.2, ε = 0.12, N = " tree.out && grep -q "^  total     self    error" tree.out'

@@ -154,7 +154,7 @@ done
 
 # ---- the same samples ----------------------------------------------------------------------
 
-build_with_tools replay_only -O2 "$top/tests/datafile/replay_only.c"
+build_with_tools replay -O2 "$top/tests/datafile/replay.c"
 
 # Prints expressions about functions of these files that follow each other in the contexts, and some
 # that do not: lines of the format folded.
@@ -191,7 +191,7 @@ for workload in recursion mutual segments deep_irregular signals qsort threads f
 	check "$workload: there are contexts and expressions" [ "$(wc -l <expressions)" -ge 5 ]
 	wrong=()
 	while read -r e; do
-		./replay_only "$e" all.data only.data 2>replay.err || wrong+=("$e: $(cat replay.err)")
+		./replay only="$e" all.data only.data 2>replay.err || wrong+=("$e: $(cat replay.err)")
 		grep -E -e "$(pattern_of "$e")" all.counts >wanted.counts
 		diff wanted.counts <(unmarked only.data) >differences || wrong+=("$e" "$(cut -c 1-200 differences | head -n 3)")
 		[ $(($(stat_of only.data taken 2>/dev/null) + $(stat_of only.data left_out))) = "$(stat_of all.data taken)" ] ||
@@ -208,7 +208,7 @@ agree() {
 	shift
 	unmarked all.data >all.counts
 	for e; do
-		./replay_only "$e" all.data only.data 2>replay.err || wrong+=("$e: $(cat replay.err)")
+		./replay only="$e" all.data only.data 2>replay.err || wrong+=("$e: $(cat replay.err)")
 		unmarked only.data >only.counts
 		grep -E -e "$(pattern_of "$e")" all.counts >wanted.counts
 		diff wanted.counts <(grep -E -e "$(pattern_of "$e")" only.counts) >differences ||
@@ -221,7 +221,7 @@ agree() {
 
 # kept EXPRESSION: samples of touch() that are kept, and those of them that are unknown
 kept() {
-	./replay_only "$1" all.data only.data 2>replay.err
+	./replay only="$1" all.data only.data 2>replay.err
 	echo "$(faults_of only.data | sum) $(stat_of only.data only_unknown)"
 }
 

@@ -45,23 +45,27 @@ static void seal(uint8_t *data, size_t size)
 	}
 }
 
-static int decode(void *ctx, const struct datafile_sample *of, const struct stack_node *below)
+static int decode(void *ctx, const struct stream_event *of)
 {
 	struct state *s = ctx;
 	struct address_spaces *spaces = s->recording->spaces;
 	uint32_t space = address_spaces_at(spaces, of->sample->pid, of->sample->time);
 
-	if (space == UINT32_MAX || stack_store_flatten(below, of->sample, &s->stack))
+	if (space == UINT32_MAX || stack_store_flatten(of->below, of->sample, &s->stack))
 		return -ENOMEM;
 	return decode_sample(address_spaces_get(spaces, space), of->sample, s->stack.entries,
 			     s->stack.n, false, true, &s->context);
 }
 
-static int read_strings(void *ctx, const struct pcce_record *rec)
+static int read_strings(struct stream *s, uint32_t type, const void *rec, size_t size,
+			const char *const *strings, int n_strings)
 {
-	(void)ctx;
-	for (unsigned int i = 0; i < 5; i++)
-		(void)strlen(datafile_string(rec, i));
+	(void)s;
+	(void)type;
+	(void)rec;
+	(void)size;
+	for (int i = 0; i < n_strings; i++)
+		(void)strlen(strings[i]);
 	return 0;
 }
 
@@ -69,7 +73,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct recording_visitor visitor = {NULL, read_strings, NULL};
+	static const struct stream_ops ops = {.record = read_strings};
+	struct stream to = {&ops, NULL};
 	uint8_t *copy = malloc(size ? size : 1);
 	struct state s = {0};
 	struct error why;
@@ -77,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(copy, data, size);
 	seal(copy, size);
 	s.stacks = stack_store_new();
-	if (recording_open_memory(copy, size, "input", &visitor, &s.recording, &why) ||
+	if (recording_open_memory(copy, size, "input", NULL, &to, &s.recording, &why) ||
 	    recording_samples(s.recording, NULL, s.stacks, decode, &s, &why))
 		fuzz_refused(why.text);
 	recording_close(s.recording);

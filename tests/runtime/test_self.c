@@ -41,41 +41,35 @@ static struct found found;
 static unsigned int depth; /* of the context that is expected */
 static const char *directory, *verify_library;
 
-static int on_process(void *ctx, uint64_t time, pid_t pid, pid_t ppid, uint32_t flags,
-		      const char *comm)
+static int on_process(struct stream *s, const struct pcce_rec_process *rec, const char *comm)
 {
-	(void)ctx;
-	(void)time;
-	(void)ppid;
+	(void)s;
 	(void)comm;
 	if (found.pids < 4096)
-		found.pid[found.pids++] = pid;
-	found.forks += !!(flags & PCCE_PROCESS_FORK);
-	found.execs += !!(flags & PCCE_PROCESS_EXEC);
+		found.pid[found.pids++] = (pid_t)rec->pid;
+	found.forks += !!(rec->flags & PCCE_PROCESS_FORK);
+	found.execs += !!(rec->flags & PCCE_PROCESS_EXEC);
 	return 0;
 }
 
-static int on_thread(void *ctx, uint64_t time, pid_t pid, pid_t tid, const char *comm)
+static int on_thread(struct stream *s, const struct pcce_rec_thread *rec, const char *comm)
 {
-	(void)ctx;
-	(void)time;
-	(void)pid;
-	(void)tid;
+	(void)s;
+	(void)rec;
 	(void)comm;
 	found.threads++;
 	return 0;
 }
 
-static int on_map(void *ctx, uint64_t time, pid_t pid, uint64_t start, uint64_t length,
-		  uint64_t pgoff, const char *path)
+static int on_map(struct stream *s, const struct pcce_rec_map *rec, uint64_t pgoff,
+		  const char *path)
 {
-	(void)ctx;
-	(void)time;
+	(void)s;
 	(void)pgoff;
 	if (found.n_maps < MAPS_MAX) {
-		found.map[found.n_maps].pid = pid;
-		found.map[found.n_maps].start = start;
-		found.map[found.n_maps++].end = start + length;
+		found.map[found.n_maps].pid = (pid_t)rec->pid;
+		found.map[found.n_maps].start = rec->start;
+		found.map[found.n_maps++].end = rec->start + rec->length;
 	}
 	found.libm |= strstr(path, "libm.so") != NULL;
 	return 0;
@@ -138,11 +132,12 @@ static bool right_context(const struct pcce_sample *s, const struct pcce_entry *
 	return true;
 }
 
-static int on_sample(void *ctx, const struct pcce_sample *s)
+static int on_event(struct stream *stream, struct stream_event *e)
 {
+	const struct pcce_sample *s = e->sample;
 	const uint64_t *stack = pcce_sample_stack(s);
 
-	(void)ctx;
+	(void)stream;
 	found.samples++;
 	found.weight += s->weight;
 	if (depth && (!right_context(s, pcce_sample_entries(s)) || s->flags & PCCE_SAMPLE_OUTSIDE))
@@ -158,20 +153,19 @@ static int on_sample(void *ctx, const struct pcce_sample *s)
 	return 0;
 }
 
-static int on_lost(void *ctx, uint64_t time, uint32_t reason, uint64_t count)
+static int on_lost(struct stream *s, const struct pcce_rec_lost *rec)
 {
-	(void)ctx;
-	(void)time;
-	(void)reason;
-	found.lost += count;
+	(void)s;
+	found.lost += rec->count;
 	return 0;
 }
 
-static const struct sampler_sink sink = {.sample = on_sample,
-					 .process = on_process,
-					 .thread = on_thread,
-					 .map = on_map,
-					 .lost = on_lost};
+static const struct stream_ops ears = {.event = on_event,
+				       .process = on_process,
+				       .thread = on_thread,
+				       .map = on_map,
+				       .lost = on_lost};
+static struct stream stream = {&ears, NULL};
 
 /* Returns the wait status and stores seconds of CPU time in *cpu.  flags are more letters for
  * PCCE_SELF. */
@@ -208,11 +202,11 @@ static int record(uint64_t hz, const char *flags, unsigned int expected_depth, d
 	}
 	sampler_self.start(s, pid, &why);
 	do {
-		if (sampler_self.poll(s, &sink, 50) < 0)
+		if (sampler_self.poll(s, &stream, 50) < 0)
 			break;
 		ret = wait4(pid, &status, WNOHANG, &usage);
 	} while (ret == 0);
-	sampler_self.stop(s, &sink);
+	sampler_self.stop(s, &stream);
 	*strchr(env, ':') = 0;
 	sampler_self.destroy(s);
 	if (stat(env, &st) == 0)

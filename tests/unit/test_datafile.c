@@ -360,7 +360,7 @@ static int put_raw(int fd, uint32_t type, const void *fixed, size_t size)
 /* Writes a summary of one context, and reads it. Returns what the reader's last answer is; -EIO
  * also if the writer accepts what the reader does not. */
 static int read_summary(const char *path, const struct pcce_rec_hot *h, int times,
-			const struct pcce_rec_context *c, struct datafile_sample *got)
+			const struct pcce_rec_context *c, struct stream_event *got)
 {
 	struct pcce_rec_info info = {.start_time = 1};
 	const char *const strings[] = {"", "", "", "", ""};
@@ -395,7 +395,7 @@ static void test_summary(const char *path)
 {
 	const struct pcce_rec_context good = {
 		.samples = 3, .weight = 30, .error = 5, .key = {1, 2}};
-	struct datafile_sample got = {0};
+	struct stream_event got = {0};
 	struct pcce_rec_context c;
 	struct pcce_rec_hot h = good_summary();
 	double x;

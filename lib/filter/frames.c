@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* See frames.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <pcce/sample.h>
+#include "base/clock.h"
+#include "filter/frames.h"
+
+/* Without --frames, only a program that has written to its samples makes one of these. */
+#define COPIED (PCCE_SAMPLE_COPY | PCCE_SAMPLE_FRAMES | PCCE_SAMPLE_FRAMES_PARTIAL)
+
+struct frames {
+	struct stream stream;
+	const struct restorer_ops *ops;
+	struct restorer *restorer;
+	const struct active_sampler *sampler;
+	uint32_t need;	 /* words of stacks that samples need; 0: not known */
+	uint64_t copied; /* bytes of stacks that samples had */
+	struct pcce_sample *sample;
+	size_t size;
+};
+
+static struct frames *frames_stage(struct stream *s)
+{
+	return (struct frames *)s;
+}
+
+static void shorten_stacks(struct frames *f)
+{
+	uint32_t need = f->ops->need(f->restorer);
+
+	if (f->sampler->ops->shorten && need != f->need)
+		f->sampler->ops->shorten(f->sampler->sampler, need);
+	f->need = need;
+}
+
+/* Makes the sample with these frames instead of its own stack. NULL: no memory. */
+static const struct pcce_sample *with_frames(struct frames *f, const struct pcce_sample *s,
+					     const uint64_t *frames, uint32_t n, uint32_t flags)
+{
+	size_t kept = pcce_sample_size(s) - s->n_stack * sizeof(*frames);
+	size_t size = kept + n * sizeof(*frames);
+
+	if (size > f->size) {
+		struct pcce_sample *grown = realloc(f->sample, 2 * size);
+
+		if (!grown)
+			return NULL;
+		f->sample = grown;
+		f->size = 2 * size;
+	}
+	memcpy(f->sample, s, kept);
+	if (n)
+		memcpy((char *)f->sample + kept, frames, n * sizeof(*frames));
+	f->sample->flags &= ~COPIED;
+	f->sample->flags |= flags;
+	f->sample->n_stack = n;
+	return f->sample;
+}
+
+static int restore_event(struct frames *f, struct stream_event *e)
+{
+	const struct pcce_sample *s = e->sample;
+	const uint64_t *frames = NULL;
+	uint32_t flags = 0, n = 0;
+
+	f->copied += s->n_stack * sizeof(uint64_t);
+	if (f->restorer) {
+		if (f->ops->sample(f->restorer, s, &frames, &n, &flags))
+			return -ENOMEM;
+		shorten_stacks(f);
+	}
+	e->sample = with_frames(f, s, frames, n, flags);
+	return e->sample ? 0 : -ENOMEM;
+}
+
+static int frames_event(struct stream *s, struct stream_event *e)
+{
+	int r = 0;
+
+	if (e->sample->flags & COPIED && !e->aggregated)
+		r = restore_event(frames_stage(s), e);
+	return r ? r : stream_pass_event(s->next, e);
+}
+
+/* Writes what restoring frames took. */
+static int frames_end(struct stream *s)
+{
+	const struct frames *f = frames_stage(s);
+	const struct sampler_ops *ops = f->sampler->ops;
+	struct pcce_rec_frames rec = {.time = clock_ns(CLOCK_MONOTONIC)};
+	int r;
+
+	if (!f->restorer)
+		return stream_end(s->next);
+	f->ops->count(f->restorer, &rec);
+	rec.copied = ops->copied ? ops->copied(f->sampler->sampler) : f->copied;
+	r = stream_record(s->next, PCCE_REC_FRAMES, &rec, sizeof(rec), NULL, 0);
+	return r ? r : stream_end(s->next);
+}
+
+static void frames_free(struct stream *s)
+{
+	struct frames *f = frames_stage(s);
+
+	if (f->restorer)
+		f->ops->free(f->restorer);
+	free(f->sample);
+	free(f);
+}
+
+struct stream *frames_new(const struct restorer_ops *ops, const struct record_modules *m,
+			  struct address_spaces *spaces, const struct active_sampler *sampler)
+{
+	static const struct stream_ops stage = {
+		.event = frames_event, .end = frames_end, .free = frames_free};
+	struct frames *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return NULL;
+	f->stream.ops = &stage;
+	f->ops = ops;
+	f->sampler = sampler;
+	if (ops)
+		f->restorer = ops->new (m, spaces);
+	if (!ops || f->restorer)
+		return &f->stream;
+	frames_free(&f->stream);
+	return NULL;
+}

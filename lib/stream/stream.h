@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Declares the stream of events: what samplers and readers of recordings deliver, and what the
+ * writer of a recording, a profile and a merge take.
+ *
+ *     sources   bpf | self | kmod | count | recording
+ *     stages    room -> modules -> state -> accounts -> only -> hot | frames
+ *     ends      writer | profile | merge | libpcce-decode
+ *
+ * A stage is a struct that begins with a struct stream. It has a function for each kind of thing
+ * that it cares about; everything else passes it by. For example, the stage of --only has a
+ * function for samples, which calls stream_pass_event(stage->next, event) for those that it keeps.
+ * It has none for losses, so the next stage gets these without it.
+ *
+ * An event belongs to whoever gets it: a stage changes it and passes it on.
+ *
+ * A source calls the functions stream_...() below, which make the records. All return 0, or -errno
+ * if the stream must end (disk full). Pointers are valid only during the call. The interface is not
+ * thread-safe: one thread makes all calls.
+ */
+#ifndef PCCE_STREAM_STREAM_H
+#define PCCE_STREAM_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <pcce/abi.h>
+#include <pcce/datafile.h>
+
+struct stack_node;
+
+/* What a sampler that counts (pcce/places.h) says of a sample. */
+struct sampler_counting {
+	uint64_t time;	/* not before what the place has counted for another state */
+	uint32_t place; /* that it claims; PCCE_NO_PLACE: none */
+	uint32_t epoch; /* of the class by which it does */
+	uint32_t claim; /* number of the claim */
+};
+
+/* A sample, or several equal ones that were aggregated. */
+struct stream_event {
+	const struct pcce_sample *sample; /* the context: its entries, segments and stack follow */
+	uint64_t samples, weight;
+	uint64_t error;	     /* most weight that may be missing; 0: none is */
+	const uint64_t *key; /* of a CONTEXT record: names the context; else NULL */
+	uint32_t bytes;	     /* of its record; 0: it comes from no recording */
+	uint32_t number;     /* of the event of the recording that was sampled */
+	/* From a sampler that counts; else NULL. */
+	const struct sampler_counting *counting;
+	bool repeated;	 /* equal to the last one that claimed this place */
+	bool aggregated; /* also a single one can be */
+	/* The known part of the encoding stack below the sample's own entries. Only stages behind
+	 * one that keeps the stacks (filter/state.h) have it. */
+	const struct stack_node *below;
+};
+
+struct stream {
+	const struct stream_ops *ops;
+	struct stream *next; /* NULL: this is the end */
+};
+
+/* All are optional. */
+struct stream_ops {
+	int (*process)(struct stream *s, const struct pcce_rec_process *rec, const char *comm);
+	int (*thread)(struct stream *s, const struct pcce_rec_thread *rec, const char *comm);
+	/* path: what a sampler knows instead of the number of the module; else NULL. pgoff: file
+	 * offset of the start of the executable mapping. */
+	int (*map)(struct stream *s, const struct pcce_rec_map *rec, uint64_t pgoff,
+		   const char *path);
+	int (*module)(struct stream *s, const struct pcce_rec_module *rec, const char *path);
+	int (*symbol)(struct stream *s, const struct pcce_rec_symbol *rec, const char *function,
+		      const char *file);
+	int (*lost)(struct stream *s, const struct pcce_rec_lost *rec);
+	/* What a sampler counts of this process may be wrong from now on: it is traced. */
+	int (*spoiled)(struct stream *s, uint32_t pid);
+	int (*event)(struct stream *s, struct stream_event *e);
+	/* How many samples equal to the last that claimed this place were not delivered. Behind
+	 * filter/state.h it is an event. */
+	int (*counted)(struct stream *s, uint32_t place, uint64_t samples, uint64_t weight);
+	/*
+	 * A whole summary begins (hot/space_saving.h): the aggregated samples that follow it.
+	 * missing: the most that any context has of which there is no sample; nameless: what was
+	 * counted with no context. The true count of a sample is at least its `samples`, and at
+	 * most its weight and `error`. N is nameless and the weights of all samples.
+	 */
+	int (*summary)(struct stream *s, uint64_t missing, uint64_t nameless);
+	int (*summary_event)(struct stream *s, struct stream_event *e);
+	/* Any other record: `size` bytes, and its strings. */
+	int (*record)(struct stream *s, uint32_t type, const void *rec, size_t size,
+		      const char *const *strings, int n_strings);
+	/* Marks the stacks that the stage refers to, for stack_store_sweep(). */
+	int (*keep)(struct stream *s);
+	/* After the last event: delivers what the stage kept back. */
+	int (*end)(struct stream *s);
+	void (*free)(struct stream *s);
+};
+
+/* What event() returns if a stage has left out the samples. It is no error. */
+#define STREAM_LEFT_OUT 1
+
+/* ---- for stages: the same things on their way ---- */
+
+#define STREAM_PASS(to, op, ...)                                      \
+	do {                                                          \
+		while ((to) && !(to)->ops->op)                        \
+			(to) = (to)->next;                            \
+		return (to) ? (to)->ops->op((to), ##__VA_ARGS__) : 0; \
+	} while (0)
+
+static inline int stream_pass_process(struct stream *to, const struct pcce_rec_process *rec,
+				      const char *comm)
+{
+	STREAM_PASS(to, process, rec, comm);
+}
+
+static inline int stream_pass_thread(struct stream *to, const struct pcce_rec_thread *rec,
+				     const char *comm)
+{
+	STREAM_PASS(to, thread, rec, comm);
+}
+
+static inline int stream_pass_map(struct stream *to, const struct pcce_rec_map *rec, uint64_t pgoff,
+				  const char *path)
+{
+	STREAM_PASS(to, map, rec, pgoff, path);
+}
+
+static inline int stream_pass_module(struct stream *to, const struct pcce_rec_module *rec,
+				     const char *path)
+{
+	STREAM_PASS(to, module, rec, path);
+}
+
+static inline int stream_pass_symbol(struct stream *to, const struct pcce_rec_symbol *rec,
+				     const char *function, const char *file)
+{
+	STREAM_PASS(to, symbol, rec, function, file);
+}
+
+static inline int stream_pass_lost(struct stream *to, const struct pcce_rec_lost *rec)
+{
+	STREAM_PASS(to, lost, rec);
+}
+
+static inline int stream_spoiled(struct stream *to, uint32_t pid)
+{
+	STREAM_PASS(to, spoiled, pid);
+}
+
+static inline int stream_pass_event(struct stream *to, struct stream_event *e)
+{
+	STREAM_PASS(to, event, e);
+}
+
+static inline int stream_counted(struct stream *to, uint32_t place, uint64_t samples,
+				 uint64_t weight)
+{
+	STREAM_PASS(to, counted, place, samples, weight);
+}
+
+static inline int stream_begin_summary(struct stream *to, uint64_t missing, uint64_t nameless)
+{
+	STREAM_PASS(to, summary, missing, nameless);
+}
+
+static inline int stream_pass_summary_event(struct stream *to, struct stream_event *e)
+{
+	STREAM_PASS(to, summary_event, e);
+}
+
+static inline int stream_record(struct stream *to, uint32_t type, const void *rec, size_t size,
+				const char *const *strings, int n_strings)
+{
+	STREAM_PASS(to, record, type, rec, size, strings, n_strings);
+}
+
+static inline int stream_keep(struct stream *to)
+{
+	STREAM_PASS(to, keep);
+}
+
+static inline int stream_end(struct stream *to)
+{
+	STREAM_PASS(to, end);
+}
+
+/* ---- for samplers ---- */
+
+static inline struct stream_event stream_event_of(const struct pcce_sample *s)
+{
+	bool aggregated = s->flags & PCCE_SAMPLE_COUNTED;
+	uint64_t samples = aggregated ? s->sp : 1;
+
+	return (struct stream_event){.sample = s,
+				     .samples = samples,
+				     .weight = s->weight ? s->weight : samples,
+				     .aggregated = aggregated};
+}
+
+/* The entries, segments and stack follow the sample: sample.h */
+static inline int stream_sample(struct stream *to, const struct pcce_sample *s)
+{
+	struct stream_event e = stream_event_of(s);
+
+	return stream_pass_event(to, &e);
+}
+
+static inline int stream_claim(struct stream *to, const struct pcce_sample *s,
+			       const struct sampler_counting *counting)
+{
+	struct stream_event e = stream_event_of(s);
+
+	e.counting = counting;
+	return stream_pass_event(to, &e);
+}
+
+/* calls: the sample is a lower bound of them. */
+static inline int stream_summary_sample(struct stream *to, const struct pcce_sample *s,
+					uint64_t calls, uint64_t error)
+{
+	struct stream_event e = stream_event_of(s);
+
+	e.weight = calls;
+	e.error = error;
+	return stream_pass_summary_event(to, &e);
+}
+
+static inline int stream_process(struct stream *to, uint64_t time, pid_t pid, pid_t ppid,
+				 uint32_t flags, const char *comm)
+{
+	const struct pcce_rec_process rec = {
+		.time = time, .pid = (uint32_t)pid, .ppid = (uint32_t)ppid, .flags = flags};
+
+	return stream_pass_process(to, &rec, comm);
+}
+
+static inline int stream_thread(struct stream *to, uint64_t time, pid_t pid, pid_t tid,
+				const char *comm)
+{
+	const struct pcce_rec_thread rec = {
+		.time = time, .pid = (uint32_t)pid, .tid = (uint32_t)tid};
+
+	return stream_pass_thread(to, &rec, comm);
+}
+
+/* An executable mapping of a file. pgoff: file offset of start. */
+static inline int stream_map(struct stream *to, uint64_t time, pid_t pid, uint64_t start,
+			     uint64_t length, uint64_t pgoff, const char *path)
+{
+	const struct pcce_rec_map rec = {.time = time,
+					 .start = start,
+					 .length = length,
+					 .pid = (uint32_t)pid,
+					 .module = PCCE_MODULE_NONE};
+
+	return stream_pass_map(to, &rec, pgoff, path);
+}
+
+static inline int stream_lost(struct stream *to, uint64_t time, uint32_t reason, uint64_t count)
+{
+	const struct pcce_rec_lost rec = {.time = time, .count = count, .reason = reason};
+
+	return stream_pass_lost(to, &rec);
+}
+
+#endif
