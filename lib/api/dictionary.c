@@ -226,8 +226,8 @@ static int add_segments(struct pcce_decode_dictionary *d, size_t module, const c
 
 /* The table of the module; NULL: the file has another one, or none. A module that is not encoded
  * has none, or if its code is instrumented, one that says so. */
-static void *read_module_table(int fd, const struct elf_module *file,
-			       const struct dictionary_module *m, size_t *size)
+static void *make_table_of(int fd, const struct elf_module *file, const struct dictionary_module *m,
+			   size_t *size)
 {
 	if (has_encoding(m))
 		return read_table_of(fd, file, m, size);
@@ -253,7 +253,7 @@ static int try_file(struct pcce_decode_dictionary *d, size_t module, const char 
 					 memcmp(m->build_id, file.build_id, m->build_id_size)))
 			r = -ESTALE;
 		if (!r) {
-			table = read_module_table(fd, &file, m, &size);
+			table = make_table_of(fd, &file, m, &size);
 			r = table || !has_encoding(m) ? 0 : -ESTALE;
 		}
 		if (!r)
@@ -359,12 +359,11 @@ static int locate_module(struct pcce_decode_dictionary *d, size_t module)
 	if (r == -ENOMEM)
 		return r;
 	if (stale)
-		error_set(
-			&f->why, -ENXIO,
-			"cannot decode contexts in %s: the file has been built or encoded again, "
-			"or its table was stripped; name a folder with the file that ran, or with "
-			"its debug file",
-			m->path);
+		error_set(&f->why, -ENXIO,
+			  "cannot decode contexts in %s: the file has been built or encoded again, "
+			  "or its table was stripped; name a folder with the file that ran, or its "
+			  "debug file",
+			  m->path);
 	else
 		error_set(&f->why, -ENXIO,
 			  "cannot decode contexts in %s: the file is not there; name a folder that "
