@@ -120,6 +120,8 @@ const char *frame_matcher_missing(struct frame_matcher *f)
 	for (uint32_t i = 0; i < f->n_modules; i++) {
 		const struct record_module *m = record_modules_get(f->modules, i);
 
+		if (m->missing) /* it may have any function */
+			return NULL;
 		for (uint64_t k = 0; m->instrumented && k < m->table.head->funcs.count; k++)
 			found |= f->parts[i].matched[k];
 	}

@@ -315,6 +315,11 @@ check "a function that no module has: a warning" grep -qxF "pcce-record: warning
 function is called 'nobody'; it may have been inlined everywhere, or not be instrumented" only.data.out
 is "all samples are left out, but for those that are not known" "$(stat_of only.data taken)" \
 	"$(stat_of only.data only_unknown)"
+# shellcheck disable=SC2046 # a list
+check "a library that is not encoded is built" \
+	$CC -O2 $(pcce-config --cflags) -fPIC -shared "$top/tests/e2e/only/library.c" -o bare.so
+timeout 60 pcce-record -b self --only=library_step -o only.data -- ./shapes 20 ./bare.so >only.data.out 2>&1
+is "a function that only this library has: no such warning" "$(grep -c 'no context can match' only.data.out)" 0
 check "and accounted for" samples_add_up only.data
 check "a program without such samples is built" build "$top/tests/workloads/recursion.c" -o recursion
 timeout 60 pcce-record -b self --only="start_again < start_again" -o only.data -- ./recursion >only.data.out 2>&1
