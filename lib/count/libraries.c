@@ -40,6 +40,10 @@ struct library {
 	char *path;
 	uint8_t *image; /* NULL: it is not counted */
 	size_t image_size;
+	/* It is instrumented, and nobody has its table. length: of its code, where it was found
+	 * first; 0: nowhere yet */
+	bool missing;
+	uint64_t start, length, offset;
 	void *table_data;
 	struct elf_module elf;
 	struct encoding_table table;
@@ -106,17 +110,17 @@ static void close_library(struct library *b)
 	b->image = NULL;
 }
 
-static bool is_instrumented(int fd)
+static enum table_state find_state(int fd)
 {
 	struct table_file file;
 	struct elf_module elf;
 
 	if (elf_module_open_fd(fd, &elf, NULL))
-		return false;
+		return TABLE_NONE;
 	table_file_find(fd, &elf, &file);
 	table_file_close(&file);
 	elf_module_close(&elf);
-	return file.state == TABLE_FOUND;
+	return file.state;
 }
 
 /* Errors continue the file's name. */
@@ -150,6 +154,7 @@ static int plan_library(struct library *b, int fd, struct error *why)
 static struct library *find_library(struct count_libraries *l, int fd, const char *path)
 {
 	struct error why = {0};
+	enum table_state state;
 	struct library *b;
 	struct stat st;
 
@@ -171,7 +176,9 @@ static struct library *find_library(struct count_libraries *l, int fd, const cha
 		return NULL;
 	}
 	l->libraries[l->n_libraries++] = b;
-	if (is_instrumented(fd) && plan_library(b, fd, &why)) {
+	state = find_state(fd);
+	b->missing = state == TABLE_NOT_ENCODED || state == TABLE_STRIPPED;
+	if (state == TABLE_FOUND && plan_library(b, fd, &why)) {
 		refuse_library(l, path, &why);
 		close_library(b);
 	}
@@ -414,6 +421,11 @@ static void answer_mapping(struct count_libraries *l, const struct pcce_count_re
 
 	if (fd >= 0)
 		close(fd);
+	if (b && b->missing && !b->length) {
+		b->start = m->start;
+		b->length = m->end - m->start;
+		b->offset = m->offset;
+	}
 	if (!b || !b->image || !is_requested(r, b, m, &bias, &i) || answer[i])
 		return;
 	if (l->bypassed)
@@ -617,6 +629,13 @@ int count_libraries_each(const struct count_libraries *l, uint32_t loads,
 {
 	int err = 0;
 
+	/* First, so a library that is counted at the same place in this process comes after it. */
+	for (size_t i = 0; !err && l && i < l->n_libraries; i++) {
+		const struct library *b = l->libraries[i];
+
+		if (b->missing && b->length)
+			err = map(ctx, b->start, b->length, b->offset, b->path);
+	}
 	for (; !err && l && loads && loads <= l->n_loads; loads = l->loads[loads - 1].parent) {
 		uint32_t i = l->loads[loads - 1].placement;
 		const struct placement *p = &l->placements[i];

@@ -41,7 +41,9 @@ bool count_libraries_is_certain(const struct count_libraries *l, size_t module);
 
 /*
  * Calls map() for each executable segment of the libraries of a process, but uncertain ones. loads:
- * pcce_count_thread.loads. Returns 0, or what a call has returned, which ends it.
+ * pcce_count_thread.loads. Libraries that are instrumented and not encoded are among them if any
+ * process had them: contexts of all of them are marked. Returns 0, or what a call has returned,
+ * which ends it.
  */
 int count_libraries_each(const struct count_libraries *l, uint32_t loads,
 			 int (*map)(void *ctx, uint64_t start, uint64_t length, uint64_t offset,

@@ -206,4 +206,11 @@ record_options=
 record self bare.data ./bare deep
 is "not encoded: all samples are marked in a deep context" \
 	"$(stat_of bare.data truncated_not_encoded)" "$(stat_of bare.data samples)"
+# Calls that are counted have the same gaps.
+pcce-record -q --count -o bare.data -- ./bare 2>bare.data.err
+check "not encoded, counted: pcce-record warns" \
+	grep -q 'libbare.so is instrumented, but not encoded' bare.data.err
+pcce-report -q -i bare.data --format=folded >folded
+check "  below the library" grep -q 'main;two;\[truncated\];.*;own' folded
+check "  elsewhere" grep -q 'main;three;own' folded
 done_testing
