@@ -188,6 +188,17 @@ recorded_as_plain() {
 		[ "$(stat_of s.data samples)" -ge "$minimum" ]
 }
 
+# sources_in FOLDER: begins a suite that builds the sources in tests/e2e/FOLDER, $w, and records
+# them often.  Sets cflags and ldflags, and goes to $scratch.
+# shellcheck disable=SC2034 # the suites use them
+sources_in() {
+	w=$top/tests/e2e/$1
+	cflags="-O2 -g $(pcce-config --cflags)"
+	ldflags=$(pcce-config --ldflags)
+	frequency=2000
+	cd "$scratch" || exit 1
+}
+
 # wait_for_samples DATA N: waits until a running recording holds about N samples
 wait_for_samples() {
 	local i

@@ -7,11 +7,7 @@
 # another way, every sample must be marked.
 
 . "$(dirname "$0")/../lib.sh"
-frequency=2000
-cd "$scratch" || exit 1
-w=$top/tests/e2e/hidden
-cflags="-O2 -g $(pcce-config --cflags)"
-ldflags=$(pcce-config --ldflags)
+sources_in hidden
 
 echo '{ global: main; local: *; };' >anonymous.map
 echo 'V1 { global: main; local: *; };' >named.map

@@ -7,11 +7,7 @@
 # must be those of dlopen().
 
 . "$(dirname "$0")/../lib.sh"
-frequency=2000
-cd "$scratch" || exit 1
-w=$top/tests/e2e/namespaces
-cflags="-O2 -g $(pcce-config --cflags)"
-ldflags=$(pcce-config --ldflags)
+sources_in namespaces
 
 $CC $cflags -fPIC -shared "$w/lib.c" $ldflags -o lib.so && cp lib.so other.so &&
 	$CC $cflags -DAUDIT -fPIC -shared "$w/lib.c" $ldflags -o audit.so &&
