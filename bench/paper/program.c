@@ -8,13 +8,23 @@
 #include <sys/stat.h>
 #include "bench/paper/program.h"
 #include "encode/encode.h"
-#include "encode/patch.h"
+#include "encode/pipeline.h"
 
 /* The paper's graph also has calls of functions that call nothing. */
 static bool only_outside(const struct callgraph_site *s, const void *ctx)
 {
 	(void)ctx;
 	return s->target == CALLGRAPH_OUTSIDE;
+}
+
+static int build_graph(struct program *p, callgraph_ext_fits *ext_fits, struct error *why)
+{
+	struct pipeline all = {.module = &p->module, .records = &p->records, .ext_fits = ext_fits};
+	int err = pipeline_run(&all, PIPELINE_GRAPH, why);
+
+	p->links = all.relocs;
+	p->graph = all.graph;
+	return err;
 }
 
 int program_open(const char *path, struct program *p, struct error *why)
@@ -34,10 +44,7 @@ int program_open(const char *path, struct program *p, struct error *why)
 			why, -EINVAL,
 			"is not instrumented; compile and link it with the flags of pcce-config");
 	if (!err)
-		err = elf_relocs_read(&p->module, &p->links, why);
-	if (!err)
-		err = callgraph_build(&p->module, &p->records, &p->links, only_outside, NULL,
-				      &p->graph, why);
+		err = build_graph(p, only_outside, why);
 	if (err)
 		program_close(p);
 	return err;
@@ -45,14 +52,9 @@ int program_open(const char *path, struct program *p, struct error *why)
 
 int program_as_encoded(struct program *p, struct error *why)
 {
-	struct patch_page page;
-	int err = patch_page_read(&p->module, &p->records.entries, &page, why);
-
 	callgraph_free(&p->graph);
-	if (!err)
-		err = callgraph_build(&p->module, &p->records, &p->links, patch_ext_fits, &page,
-				      &p->graph, why);
-	return err;
+	elf_relocs_free(&p->links);
+	return build_graph(p, patch_ext_fits, why);
 }
 
 void program_close(struct program *p)

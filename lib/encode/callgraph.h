@@ -115,27 +115,44 @@ struct callgraph {
 };
 
 /*
- * Builds the graph. ext_fits: is the slot large enough for ext? All strings point into the module's
- * image.
+ * The steps that build the graph and change it. pipeline.c has their order, and what each needs of
+ * those before it. All strings point into the module's image.
  */
-int callgraph_build(const struct elf_module *m, const struct site_records *r,
-		    const struct elf_relocs *l,
-		    bool (*ext_fits)(const struct callgraph_site *s, const void *ctx),
-		    const void *ctx, struct callgraph *out, struct error *why);
+
+/* Adds functions and their parts (callgraph_build.c). */
+int callgraph_add_functions(struct callgraph *cg, const struct site_records *r, struct error *why);
+/* Renames functions that have another name in the linked file (callgraph_names.c). 0 or -ENOMEM. */
+int callgraph_name_functions(struct callgraph *cg, const struct elf_module *m);
+/* Adds sites, and finds their callees (callgraph_build.c). */
+int callgraph_add_sites(struct callgraph *cg, const struct elf_module *m,
+			const struct site_records *r, const struct elf_relocs *l,
+			struct error *why);
+/* Finds all functions that can be entered by other ways than sites (callgraph_roots.c). */
+int callgraph_find_roots(struct callgraph *cg, const struct elf_module *m,
+			 const struct site_records *r, const struct elf_relocs *l,
+			 struct error *why);
+void callgraph_find_fixed_entries(struct callgraph *cg);
+/*
+ * callgraph_add_edges() and callgraph_add_nodes() fill the numbering's graph. ext_fits: is the slot
+ * large enough for ext?
+ */
+typedef bool callgraph_ext_fits(const struct callgraph_site *s, const void *ctx);
+int callgraph_add_edges(struct callgraph *cg, callgraph_ext_fits *ext_fits, const void *ctx,
+			struct error *why);
+int callgraph_add_nodes(struct callgraph *cg, struct error *why);
 /* Gives the numbering the number of samples at each site. */
 int callgraph_count(struct callgraph *cg, const struct call_counts *counts, struct error *why);
 /*
- * Adds guards for calls through pointers by a recording (callgraph_guards.c), before
- * callgraph_count(). callgraph_drop_guards() removes those that got no value from the numbering.
+ * Adds guards for calls through pointers by a recording (callgraph_guards.c).
+ * callgraph_drop_guards() removes those that got no value from the numbering.
  */
 int callgraph_add_guards(struct callgraph *cg, const struct elf_module *m,
 			 const struct call_counts *counts, struct error *why);
 void callgraph_drop_guards(struct callgraph *cg, const struct numbering *n);
 /*
- * The same for tail calls through pointers (callgraph_tails.c), after callgraph_add_guards(), and
- * also by initial values. counts: empty without a recording. fits: can the slots of the site hold a
- * guard? callgraph_give_up_tail_guards() removes those of functions that leave the graph all the
- * same, before callgraph_drop_guards().
+ * Adds guards for tail calls through pointers (callgraph_tails.c), by a recording and by initial
+ * values. counts: empty without a recording. fits: can the slots of the site hold a guard?
+ * callgraph_give_up_tail_guards() removes those of functions that leave the graph all the same.
  */
 typedef bool callgraph_tail_fits(const struct elf_module *m, const struct callgraph_site *s);
 int callgraph_add_tail_guards(struct callgraph *cg, const struct elf_module *m,
@@ -143,9 +160,8 @@ int callgraph_add_tail_guards(struct callgraph *cg, const struct elf_module *m,
 			      callgraph_tail_fits *fits, struct error *why);
 void callgraph_give_up_tail_guards(struct callgraph *cg, const struct numbering *n);
 /*
- * Adds types for the other calls through pointers of an executable (callgraph_types.c), before
- * callgraph_count(). callgraph_choose_types() gives codes to those that are used, before
- * callgraph_drop_guards().
+ * Adds types for the other calls through pointers of an executable (callgraph_types.c).
+ * callgraph_choose_types() gives codes to those that are used.
  */
 #define CALLGRAPH_TYPE_CODES 180
 /* Can the slots of the site hold the guard, if members have the code at code_at? */
@@ -173,12 +189,5 @@ uint32_t callgraph_part_at(const struct callgraph *cg, uint64_t vaddr);
  */
 uint32_t callgraph_entered_at(const struct callgraph *cg, const struct elf_module *m,
 			      uint64_t vaddr);
-
-/* Renames functions that have another name in the linked file (callgraph_names.c). 0 or -ENOMEM. */
-int callgraph_name_functions(struct callgraph *cg, const struct elf_module *m);
-/* Finds all functions that can be entered by other ways than sites (callgraph_roots.c). */
-int callgraph_find_roots(struct callgraph *cg, const struct elf_module *m,
-			 const struct site_records *r, const struct elf_relocs *l,
-			 struct error *why);
 
 #endif

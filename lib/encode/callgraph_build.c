@@ -14,7 +14,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "encode/gates.h"
+#include "encode/callgraph.h"
 #include "elf/x86.h"
 
 #define NONE NUMBERING_NO_CALLEE
@@ -34,8 +34,7 @@ static uint32_t func_with_start(const struct callgraph *cg, uint64_t addr)
 	return low < cg->n_funcs && cg->funcs[low].addr == addr ? low : NONE;
 }
 
-static int add_block_functions(struct callgraph *cg, const struct site_records *r,
-			       struct error *why)
+int callgraph_add_functions(struct callgraph *cg, const struct site_records *r, struct error *why)
 {
 	uint64_t n_sites = 0;
 
@@ -223,8 +222,8 @@ static void add_landings(struct callgraph *cg, const struct site_records *r)
 	}
 }
 
-static int add_sites(struct callgraph *cg, const struct elf_module *m, const struct site_records *r,
-		     const struct elf_relocs *l, struct error *why)
+int callgraph_add_sites(struct callgraph *cg, const struct elf_module *m,
+			const struct site_records *r, const struct elf_relocs *l, struct error *why)
 {
 	const struct callgraph_site *last = NULL;
 
@@ -321,9 +320,8 @@ bool callgraph_calls_bare(const struct callgraph *cg, const struct callgraph_sit
 	       !cg->funcs[s->callee].has_sites && !cg->funcs[s->callee].fixed_entry;
 }
 
-static int add_edges(struct callgraph *cg,
-		     bool (*ext_fits)(const struct callgraph_site *s, const void *ctx),
-		     const void *ctx, struct error *why)
+int callgraph_add_edges(struct callgraph *cg, callgraph_ext_fits *ext_fits, const void *ctx,
+			struct error *why)
 {
 	struct callgraph_site **copies = malloc(((size_t)cg->n_sites + 1) * sizeof(*copies)),
 			      *first = NULL;
@@ -369,7 +367,7 @@ static int add_edges(struct callgraph *cg,
 }
 
 /* A call through a GOT slot, or a short jump, cannot be led past an entry slot. */
-static void find_fixed_entries(struct callgraph *cg)
+void callgraph_find_fixed_entries(struct callgraph *cg)
 {
 	for (uint32_t i = 0; i < cg->n_sites; i++) {
 		const struct callgraph_site *s = &cg->sites[i];
@@ -380,8 +378,7 @@ static void find_fixed_entries(struct callgraph *cg)
 	}
 }
 
-/* Fills the numbering's facts about functions. */
-static int add_nodes(struct callgraph *cg, struct error *why)
+int callgraph_add_nodes(struct callgraph *cg, struct error *why)
 {
 	cg->graph_roots = calloc((size_t)cg->n_funcs + 1, 1);
 	cg->graph_can_enter = calloc((size_t)cg->n_funcs + 1, 1);
@@ -411,33 +408,4 @@ static int add_nodes(struct callgraph *cg, struct error *why)
 	cg->graph.noted = cg->graph_noted;
 	cg->graph.entry_count = cg->graph_entry_count;
 	return 0;
-}
-
-int callgraph_build(const struct elf_module *m, const struct site_records *r,
-		    const struct elf_relocs *l,
-		    bool (*ext_fits)(const struct callgraph_site *s, const void *ctx),
-		    const void *ctx, struct callgraph *out, struct error *why)
-{
-	int err;
-
-	memset(out, 0, sizeof(*out));
-	err = add_block_functions(out, r, why);
-	if (!err && callgraph_name_functions(out, m))
-		err = error_memory(why);
-	if (!err)
-		err = add_sites(out, m, r, l, why);
-	if (!err)
-		err = gates_find(out, m, why);
-	if (!err)
-		err = callgraph_find_roots(out, m, r, l, why);
-	if (!err) {
-		gates_drop_parts(out);
-		find_fixed_entries(out);
-		err = add_edges(out, ext_fits, ctx, why);
-	}
-	if (!err)
-		err = add_nodes(out, why);
-	if (err)
-		callgraph_free(out);
-	return err;
 }
