@@ -20,11 +20,6 @@
 #define PCCE_TABLE_SECTION ".pcce"
 #define PCCE_TABLE_MAGIC 0x3142415445434350ULL /* "PCCETAB1" */
 #define PCCE_TABLE_VERSION 5
-/* The oldest version that can be read. Version 2 lacks PCCE_HELPER_LANDING and LANDED; all else is
- * as in version 3. */
-#define PCCE_TABLE_VERSION_MIN 2
-/* Bytes of the header up to version 3, which has no landings and no PCCE_SITE_THROWS. */
-#define PCCE_TABLE_HEADER_3 192
 #define PCCE_NONE 0xffffffffu
 
 /* pcce_table.flags */

@@ -22,16 +22,6 @@
 
 #define REFUSE(...) return error_set(why, -EINVAL, __VA_ARGS__)
 
-static bool has_landings(const struct pcce_table *h)
-{
-	return h->version > 3;
-}
-
-static size_t table_header_size(const struct pcce_table *h)
-{
-	return has_landings(h) ? sizeof(*h) : PCCE_TABLE_HEADER_3;
-}
-
 struct layout_item {
 	const struct pcce_table_array *array;
 	size_t element;
@@ -42,8 +32,6 @@ struct layout_item {
 static int check_layout(const char *data, size_t size, struct encoding_table *t, struct error *why)
 {
 	const struct pcce_table *h = (const void *)data;
-	static const struct pcce_table_array none = {.offset = PCCE_TABLE_HEADER_3};
-	const struct pcce_table_array *landings = has_landings(h) ? &h->landings : &none;
 	const struct layout_item items[] = {
 		{&h->funcs, sizeof(*t->funcs), "functions", (const void **)&t->funcs},
 		{&h->parts, sizeof(*t->parts), "parts", (const void **)&t->parts},
@@ -51,7 +39,7 @@ static int check_layout(const char *data, size_t size, struct encoding_table *t,
 		{&h->edges, sizeof(*t->edges), "edges", (const void **)&t->edges},
 		{&h->tails, sizeof(*t->tails), "tail calls", (const void **)&t->tails},
 		{&h->helpers, sizeof(*t->helpers), "helpers", (const void **)&t->helpers},
-		{landings, sizeof(*t->landings), "landings", (const void **)&t->landings},
+		{&h->landings, sizeof(*t->landings), "landings", (const void **)&t->landings},
 		{&h->strings, 1, "strings", (const void **)&t->strings},
 	};
 
@@ -63,7 +51,6 @@ static int check_layout(const char *data, size_t size, struct encoding_table *t,
 			REFUSE("is damaged: its %s lie outside", items[i].name);
 		*items[i].out = data + offset;
 	}
-	t->n_landings = landings->count;
 	if (!h->strings.count || t->strings[0] || t->strings[h->strings.count - 1])
 		REFUSE("is damaged: its strings do not end");
 	return 0;
@@ -79,15 +66,15 @@ static int check_table_header(const void *data, size_t size, struct error *why)
 		REFUSE("is cut off after %zu bytes", size);
 	if (h->magic != PCCE_TABLE_MAGIC)
 		REFUSE("is not an encoding table");
-	if (!encoding_table_version_is_known(h->version))
+	if (h->version != PCCE_TABLE_VERSION)
 		REFUSE("has version %u, but this is version %u", h->version, PCCE_TABLE_VERSION);
-	if (size < table_header_size(h))
+	if (size < sizeof(*h))
 		REFUSE("is cut off after %zu bytes", size);
-	if (h->header_size != table_header_size(h))
+	if (h->header_size != sizeof(*h))
 		REFUSE("is damaged: its header has %u bytes", h->header_size);
 	if (h->size > size)
 		REFUSE("is cut off after %zu of %llu bytes", size, (unsigned long long)h->size);
-	if (h->size < table_header_size(h))
+	if (h->size < sizeof(*h))
 		REFUSE("is damaged: its size is %llu bytes", (unsigned long long)h->size);
 	uLong crc = crc32_z(0, data, field);
 
@@ -174,7 +161,7 @@ static int check_table_sites(const struct encoding_table *t, struct error *why)
 
 static int check_landings(const struct encoding_table *t, struct error *why)
 {
-	for (uint64_t i = 0; i < t->n_landings; i++) {
+	for (uint64_t i = 0; i < t->head->landings.count; i++) {
 		const struct pcce_table_landing *l = &t->landings[i];
 
 		if (l->site >= t->head->sites.count || (i && l->site <= l[-1].site))
@@ -452,7 +439,7 @@ uint32_t encoding_table_landing(const struct encoding_table *t, uint32_t site)
 {
 	int64_t at;
 
-	LAST_AT_MOST(at, t->n_landings, site, t->landings[i].site);
+	LAST_AT_MOST(at, t->head->landings.count, site, t->landings[i].site);
 	return at < 0 || t->landings[at].site != site ? PCCE_NONE : t->landings[at].pad;
 }
 

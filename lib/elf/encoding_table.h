@@ -22,7 +22,6 @@ struct encoding_table {
 	const struct pcce_table_tail *tails;
 	const struct pcce_table_helper *helpers;
 	const struct pcce_table_landing *landings;
-	uint64_t n_landings; /* 0 before version 4 */
 	const char *strings;
 	/* sites by the address of their before-slots, then restore sites likewise; owned */
 	uint32_t *by_before;
@@ -32,11 +31,6 @@ struct encoding_table {
 	uint32_t n_leavers;
 	bool *exits; /* of each function: does one of its own tail calls leave the module? owned */
 };
-
-static inline bool encoding_table_version_is_known(uint32_t version)
-{
-	return version >= PCCE_TABLE_VERSION_MIN && version <= PCCE_TABLE_VERSION;
-}
 
 /*
  * Opens a table. data must be 8-aligned and stay valid while the table is in use. Returns 0, or

@@ -379,7 +379,7 @@ void *elf_section_read(int fd, const struct elf_section *s, struct error *why)
 bool elf_section_table_head(int fd, const struct elf_section *s, struct pcce_table *head)
 {
 	return s->size >= sizeof(*head) && pread_all(fd, head, sizeof(*head), s->offset) &&
-	       head->magic == PCCE_TABLE_MAGIC && encoding_table_version_is_known(head->version);
+	       head->magic == PCCE_TABLE_MAGIC && head->version == PCCE_TABLE_VERSION;
 }
 
 const char *elf_string(const void *strings, size_t size, uint64_t offset)
