@@ -24,7 +24,7 @@
 /*
  * lossy: it only gets whole summaries of Lossy Counting. These may have more than 2 / epsilon
  * contexts, and their sum, too. Contexts of at most epsilon N are dropped then, the smallest first,
- * until 2 / epsilon are left. Other whole summaries are of Space Saving (hot/space_saving.h), with
+ * until 2 / epsilon are left. Other whole summaries are of Space Saving, with
  * the same epsilon.
  *
  * NULL: no memory, for example for 2 / epsilon counters. All must outlive it. The stage before it

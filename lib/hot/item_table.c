@@ -21,17 +21,11 @@ void item_table_free(struct item_table *t)
 	*t = (struct item_table){0};
 }
 
-static size_t home_slot(const struct item_table *t, uint64_t item)
-{
-	uint64_t h = item * 0x9e3779b97f4a7c15ULL;
-
-	return ((h ^ h >> 32) * 0xff51afd7ed558ccdULL >> 24) & (t->n_slots - 1);
-}
-
 /* Returns the slot of the item, or the free slot where it belongs. */
 static size_t item_slot(const struct item_table *t, const struct hot_counter *of, uint64_t item)
 {
-	size_t at = home_slot(t, item);
+	uint64_t h = item * 0x9e3779b97f4a7c15ULL;
+	size_t at = ((h ^ h >> 32) * 0xff51afd7ed558ccdULL >> 24) & (t->n_slots - 1);
 
 	while (t->slots[at] && of[t->slots[at] - 1].item != item)
 		at = (at + 1) & (t->n_slots - 1);
@@ -46,22 +40,6 @@ uint32_t item_table_find(const struct item_table *t, const struct hot_counter *o
 void item_table_add(struct item_table *t, const struct hot_counter *of, uint32_t index)
 {
 	t->slots[item_slot(t, of, of[index].item)] = index + 1;
-}
-
-void item_table_remove(struct item_table *t, const struct hot_counter *of, uint32_t index)
-{
-	size_t mask = t->n_slots - 1, hole = item_slot(t, of, of[index].item);
-
-	for (size_t at = (hole + 1) & mask; t->slots[at]; at = (at + 1) & mask) {
-		size_t home = home_slot(t, of[t->slots[at] - 1].item);
-
-		/* An element may move back to the hole unless its home lies behind the hole. */
-		if (((at - home) & mask) >= ((at - hole) & mask)) {
-			t->slots[hole] = t->slots[at];
-			hole = at;
-		}
-	}
-	t->slots[hole] = 0;
 }
 
 void item_table_refill(struct item_table *t, const struct hot_counter *of, size_t n)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Finds the counters of items in an array: a hash table of indices with open addressing and linear
- * probing. Unlike base/hash_table.h, its size is fixed and elements can be removed. A removal moves
- * later elements back, so the table needs no marks of removed elements.
+ * probing. Unlike that of base/hash_table.h, its size is fixed.
  */
 #ifndef PCCE_HOT_ITEM_TABLE_H
 #define PCCE_HOT_ITEM_TABLE_H
@@ -10,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A counter of an item. What count and error mean differs between the algorithms. */
+/* A counter of an item: see misra_gries.h. */
 struct hot_counter {
 	uint64_t item, count, error;
 };
@@ -28,8 +27,6 @@ void item_table_free(struct item_table *t);
 uint32_t item_table_find(const struct item_table *t, const struct hot_counter *of, uint64_t item);
 /* Adds the counter with this index, whose item must be new. */
 void item_table_add(struct item_table *t, const struct hot_counter *of, uint32_t index);
-/* Removes the counter with this index, whose item must still be the one that was added. */
-void item_table_remove(struct item_table *t, const struct hot_counter *of, uint32_t index);
 /* Empties the table and adds the first n counters. */
 void item_table_refill(struct item_table *t, const struct hot_counter *of, size_t n);
 

@@ -193,41 +193,16 @@ static void merge_count(struct misra_gries *m, struct hot_counter c, uint64_t mi
 		m->of[m->n - 1].error += c.error;
 }
 
-/* 0, or -EOVERFLOW. */
-static int begin_merge(struct misra_gries *m, uint64_t total, uint64_t missing)
-{
-	int r = add_total(m, total);
-
-	for (size_t i = 0; i < m->n && !r; i++)
-		m->of[i].error += missing;
-	return r;
-}
-
 int misra_gries_merge(struct misra_gries *m, const struct misra_gries *from)
 {
-	int r = from->k < m->k ? -EINVAL : begin_merge(m, from->total, from->offset);
+	int r = from->k < m->k ? -EINVAL : add_total(m, from->total);
 
+	for (size_t i = 0; i < m->n && !r; i++)
+		m->of[i].error += from->offset;
 	for (size_t i = 0; i < from->n && !r; i++)
 		merge_count(m, from->of[i], from->offset);
 	if (!r)
 		m->offset += from->offset;
-	return r;
-}
-
-int misra_gries_merge_space_saving(struct misra_gries *m, struct space_saving *from)
-{
-	uint64_t min = space_saving_min(from);
-	int r = from->queue.n < m->k ? -EINVAL : begin_merge(m, from->total, min);
-
-	for (size_t i = 0; i < from->n && !r; i++) {
-		struct hot_counter c = space_saving_counter(from, i);
-
-		c.count -= min;
-		if (c.count)
-			merge_count(m, c, min);
-	}
-	if (!r)
-		m->offset += min;
 	return r;
 }
 

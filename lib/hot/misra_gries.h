@@ -27,7 +27,6 @@
 #define PCCE_HOT_MISRA_GRIES_H
 
 #include "hot/item_table.h"
-#include "hot/space_saving.h"
 
 struct misra_gries {
 	struct hot_counter *of; /* n counters */
@@ -63,8 +62,6 @@ int misra_gries_restore(struct misra_gries *m, uint64_t item, uint64_t low, uint
 /* Adds another summary, whose epsilon must not be larger. 0, -EOVERFLOW as above, or -EINVAL: its
  * epsilon is larger. */
 int misra_gries_merge(struct misra_gries *m, const struct misra_gries *from);
-/* The same for a summary of Space Saving. Its smallest counter becomes an offset. */
-int misra_gries_merge_space_saving(struct misra_gries *m, struct space_saving *from);
 
 /* Returns the bounds of an item's true count. */
 uint64_t misra_gries_low(const struct misra_gries *m, uint64_t item);

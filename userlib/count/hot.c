@@ -136,7 +136,12 @@ static struct pcce_count_hot_counter *counter_at(const struct hot *h, uint32_t i
 	return unit(h->counters[i]);
 }
 
-/* As lib/hot/lazy_queue.h. */
+/*
+ * Returns a smallest counter: the lazy priority queue. `min` is the minimum, and no counter before
+ * `at` has it. Both may be out of date when a counter grows, so an increment costs nothing. The
+ * search goes on from `at`, and a new minimum is computed only if no counter has the old one. With
+ * increments of 1 this takes constant amortized time.
+ */
 static struct pcce_count_hot_counter *smallest_counter(struct hot *h)
 {
 	while (h->at < h->n && counter_at(h, h->at)->counter.count != h->min)
