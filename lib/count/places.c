@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include "base/sorted.h"
 #include "base/array.h"
 #include "count/places.h"
 
@@ -60,16 +61,8 @@ uint32_t count_places_next(const struct count_places *p)
 /* The last module whose first place is not behind this one. */
 static const struct count_module *module_with(const struct count_places *p, uint64_t number)
 {
-	size_t low = 0, high = p->n;
+	size_t low = SORTED_COUNT(i, p->n, p->modules[i].first <= number);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (p->modules[middle].first <= number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low ? &p->modules[low - 1] : NULL;
 }
 

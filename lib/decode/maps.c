@@ -1,21 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Looks up addresses in a sorted array of mappings, by binary search. */
+#include "base/sorted.h"
 #include "decode/maps.h"
 #include "elf/encoding_table.h"
 
 size_t decode_maps_behind(const struct decode_maps *m, uint64_t address)
 {
-	size_t lo = 0, hi = m->n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (m->list[mid].end <= address)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SORTED_COUNT(i, m->n, m->list[i].end <= address);
 }
 
 static const struct decode_module *maps_find(const struct decode_space *as, uint64_t address)

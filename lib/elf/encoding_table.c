@@ -14,6 +14,7 @@
 #include <zlib.h>
 #include <pcce/abi.h>
 #include <pcce/sites.h>
+#include "base/sorted.h"
 #include "elf/encoding_table.h"
 
 /* edges that encoding_table_tail_path() follows before it gives up */
@@ -366,25 +367,10 @@ void encoding_table_close(struct encoding_table *t)
 	memset(t, 0, sizeof(*t));
 }
 
-/* Index of the last element whose key is at most v; -1 if there is none. */
-#define LAST_AT_MOST(result, count, v, key_of)                 \
-	do {                                                   \
-		int64_t low_ = -1, high_ = (int64_t)(count);   \
-		while (high_ - low_ > 1) {                     \
-			int64_t i = low_ + (high_ - low_) / 2; \
-			if ((key_of) <= (v))                   \
-				low_ = i;                      \
-			else                                   \
-				high_ = i;                     \
-		}                                              \
-		(result) = low_;                               \
-	} while (0)
-
 uint32_t encoding_table_func_at(const struct encoding_table *t, uint64_t vaddr)
 {
-	int64_t at;
+	int64_t at = (int64_t)SORTED_COUNT(i, t->head->parts.count, t->parts[i].addr <= vaddr) - 1;
 
-	LAST_AT_MOST(at, t->head->parts.count, vaddr, t->parts[i].addr);
 	if (at < 0 || vaddr - t->parts[at].addr >= t->parts[at].length)
 		return PCCE_NONE;
 	return t->parts[at].func;
@@ -397,18 +383,16 @@ bool encoding_table_in_entry(const struct encoding_table *t, uint32_t func, uint
 
 uint32_t encoding_table_site_by_key(const struct encoding_table *t, uint64_t key)
 {
-	int64_t at;
+	int64_t at = (int64_t)SORTED_COUNT(i, t->head->sites.count, t->sites[i].key <= key) - 1;
 
-	LAST_AT_MOST(at, t->head->sites.count, key, t->sites[i].key);
 	return at < 0 || t->sites[at].key != key ? PCCE_NONE : (uint32_t)at;
 }
 
 static uint32_t find_site_around(const struct encoding_table *t, const uint32_t *sites, uint64_t n,
 				 uint64_t vaddr)
 {
-	int64_t at;
+	int64_t at = (int64_t)SORTED_COUNT(i, n, site_start(t, sites[i]) <= vaddr) - 1;
 
-	LAST_AT_MOST(at, n, vaddr, site_start(t, sites[i]));
 	return at < 0 || vaddr >= site_end(t, sites[at]) ? PCCE_NONE : sites[at];
 }
 
@@ -423,9 +407,9 @@ uint32_t encoding_table_site_around(const struct encoding_table *t, uint64_t vad
 const struct pcce_table_helper *encoding_table_helper_at(const struct encoding_table *t,
 							 uint64_t vaddr)
 {
-	int64_t at;
+	int64_t at =
+		(int64_t)SORTED_COUNT(i, t->head->helpers.count, t->helpers[i].addr <= vaddr) - 1;
 
-	LAST_AT_MOST(at, t->head->helpers.count, vaddr, t->helpers[i].addr);
 	return at < 0 || vaddr - t->helpers[at].addr >= t->helpers[at].length ? NULL
 									      : &t->helpers[at];
 }
@@ -437,9 +421,9 @@ const char *encoding_table_string(const struct encoding_table *t, uint32_t offse
 
 uint32_t encoding_table_landing(const struct encoding_table *t, uint32_t site)
 {
-	int64_t at;
+	int64_t at =
+		(int64_t)SORTED_COUNT(i, t->head->landings.count, t->landings[i].site <= site) - 1;
 
-	LAST_AT_MOST(at, t->head->landings.count, site, t->landings[i].site);
 	return at < 0 || t->landings[at].site != site ? PCCE_NONE : t->landings[at].pad;
 }
 
@@ -447,9 +431,8 @@ uint32_t encoding_table_in_edge(const struct encoding_table *t, uint32_t func, u
 {
 	const struct pcce_table_func *f = &t->funcs[func];
 	const struct pcce_table_edge *e = t->edges + f->first_edge;
-	int64_t at;
+	int64_t at = (int64_t)SORTED_COUNT(i, f->n_edges, e[i].value <= id) - 1;
 
-	LAST_AT_MOST(at, f->n_edges, id, e[i].value);
 	if (at < 0 ||
 	    id - e[at].value >=
 		    (e[at].site == PCCE_NONE ? 1 : t->funcs[t->sites[e[at].site].func].num_cc))
@@ -459,10 +442,7 @@ uint32_t encoding_table_in_edge(const struct encoding_table *t, uint32_t func, u
 
 uint64_t encoding_table_first_tail(const struct encoding_table *t, uint32_t from)
 {
-	int64_t at;
-
-	LAST_AT_MOST(at, t->head->tails.count, (int64_t)from - 1, (int64_t)t->tails[i].from);
-	return (uint64_t)(at + 1);
+	return SORTED_COUNT(i, t->head->tails.count, t->tails[i].from < from);
 }
 
 struct tail_search {

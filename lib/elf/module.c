@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/sorted.h"
 #include "elf/encoding_table.h"
 #include "elf/module.h"
 
@@ -286,16 +287,8 @@ const uint8_t *elf_module_contents(const struct elf_module *m, const struct elf_
 
 const struct elf_segment *elf_module_segment(const struct elf_module *m, uint64_t vaddr)
 {
-	size_t low = 0, high = m->n_segments;
+	size_t low = SORTED_COUNT(i, m->n_segments, m->segments[i].vaddr <= vaddr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (m->segments[middle].vaddr <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (!low || vaddr - m->segments[low - 1].vaddr >= m->segments[low - 1].memory_size)
 		return NULL;
 	return &m->segments[low - 1];

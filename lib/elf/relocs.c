@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/sorted.h"
 #include "elf/relocs.h"
 
 #ifndef SHT_RELR
@@ -222,17 +223,9 @@ void elf_relocs_free(struct elf_relocs *l)
 bool elf_relocs_slot(const struct elf_relocs *l, const struct elf_module *m, uint64_t addr,
 		     struct elf_got_slot *out)
 {
-	size_t low = 0, high = l->n_slots;
+	size_t low = SORTED_COUNT(i, l->n_slots, l->slots[i].addr < addr);
 	const uint8_t *p;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (l->slots[middle].addr < addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (low < l->n_slots && l->slots[low].addr == addr) {
 		*out = l->slots[low];
 		return true;

@@ -2,6 +2,7 @@
 /* Searches call counts, and frees them: see call_counts.h. */
 #include <stdlib.h>
 #include <string.h>
+#include "base/sorted.h"
 #include "encode/call_counts.h"
 
 int call_target_compare(const void *pa, const void *pb)
@@ -15,17 +16,7 @@ int call_target_compare(const void *pa, const void *pb)
 
 const struct call_target *call_target_find(const struct call_target *all, size_t n, uint64_t key)
 {
-	size_t low = 0, high = n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (all[middle].key < key)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return all + low;
+	return all + SORTED_COUNT(i, n, all[i].key < key);
 }
 
 void call_counts_free(struct call_counts *c)

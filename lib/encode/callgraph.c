@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/sorted.h"
 #include "elf/x86.h"
 #include "encode/callgraph.h"
 
@@ -13,17 +14,7 @@
 
 static uint32_t last_part_at_most(const struct callgraph *cg, uint64_t vaddr)
 {
-	uint32_t low = 0, high = cg->n_parts;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (cg->parts[middle].addr <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low - 1;
+	return SORTED_COUNT(i, cg->n_parts, cg->parts[i].addr <= vaddr) - 1;
 }
 
 uint32_t callgraph_part_at(const struct callgraph *cg, uint64_t vaddr)

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/sorted.h"
 #include "encode/callgraph.h"
 #include "elf/x86.h"
 
@@ -21,16 +22,8 @@
 
 static uint32_t func_with_start(const struct callgraph *cg, uint64_t addr)
 {
-	uint32_t low = 0, high = cg->n_funcs;
+	uint32_t low = SORTED_COUNT(i, cg->n_funcs, cg->funcs[i].addr < addr);
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (cg->funcs[middle].addr < addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low < cg->n_funcs && cg->funcs[low].addr == addr ? low : NONE;
 }
 

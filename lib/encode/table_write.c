@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
+#include "base/sorted.h"
 #include "base/uthash.h"
 #include "encode/table_write.h"
 
@@ -173,17 +174,9 @@ static int build_sites(struct builder *b, struct pcce_table_site *sites, struct 
 /* Returns the last site whose key is at most key. */
 static uint32_t find_site_key(const struct pcce_table_site *sites, uint32_t n, uint64_t key)
 {
-	uint32_t low = 0, high = n;
+	uint32_t behind = SORTED_COUNT(i, n, sites[i].key <= key);
 
-	while (high - low > 1) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (sites[middle].key <= key)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return behind ? behind - 1 : 0;
 }
 
 static int compare_landings(const void *pa, const void *pb)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include "base/sorted.h"
 #include "encode/unpatch.h"
 #include "encode/gates.h"
 #include "elf/site_records.h"
@@ -25,16 +26,8 @@ static int clear_slot(uint8_t *image, const struct elf_module *m, const struct s
 
 static const struct site_block *last_block_at_most(const struct site_records *r, uint64_t vaddr)
 {
-	size_t low = 0, high = r->n_blocks;
+	size_t low = SORTED_COUNT(i, r->n_blocks, r->blocks[i].head.start <= vaddr);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (r->blocks[middle].head.start <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	return low ? &r->blocks[low - 1] : NULL;
 }
 

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "symbols/dwarf.h"
 
 #define NO_LINK UINT32_MAX
@@ -42,17 +43,7 @@ struct dwarf_chains {
 
 static size_t first_address_from(const struct dwarf_chains *c, uint64_t addr)
 {
-	size_t low = 0, high = c->n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (c->vaddrs[mid] < addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return SORTED_COUNT(i, c->n, c->vaddrs[i] < addr);
 }
 
 /* Do the ranges of a DIE hold any address? *ranged: the DIE has ranges. */

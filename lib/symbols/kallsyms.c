@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "base/array.h"
 #include "symbols/kallsyms.h"
 
@@ -24,17 +25,7 @@ struct nearest {
 
 static size_t first_kernel_address_from(const uint64_t *addresses, size_t n, uint64_t from)
 {
-	size_t low = 0, high = n;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (addresses[mid] < from)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return SORTED_COUNT(i, n, addresses[i] < from);
 }
 
 /* Is a the plainer of two names at one address? For example open, not __x64_open. */

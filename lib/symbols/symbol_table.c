@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <libiberty/demangle.h>
+#include "base/sorted.h"
 #include "base/hash_table.h"
 #include "symbols/symbol_table.h"
 
@@ -422,16 +423,9 @@ size_t symbol_table_at(const struct symbol_table *n, uint32_t module, uint64_t v
 		       const struct symbol_table_entry **chain)
 {
 	struct symbol_table_entry key = {.vaddr = vaddr, .module = module};
-	size_t lo = 0, hi = n->n_symbols, end;
+	size_t lo = SORTED_COUNT(i, n->n_symbols, compare_chain_entries(&n->symbols[i], &key) < 0),
+	       end;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (compare_chain_entries(&n->symbols[mid], &key) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	for (end = lo; end < n->n_symbols && n->symbols[end].module == module &&
 		       n->symbols[end].vaddr == vaddr;
 	     end++)

@@ -20,6 +20,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "base/sorted.h"
 #include "base/array.h"
 #include "symbols/debuginfo.h"
 #include "symbols/symbolize.h"
@@ -177,16 +178,8 @@ static int cut_versions(struct symbols *s)
 
 static const struct symbol_table_entry *find_symbol(const struct symbols *s, uint64_t vaddr)
 {
-	size_t low = 0, high = s->n;
+	size_t low = SORTED_COUNT(i, s->n, s->all[i].addr <= vaddr);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (s->all[mid].addr <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (!low)
 		return NULL;
 	low--;
