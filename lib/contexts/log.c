@@ -37,7 +37,6 @@ struct context_log {
 	struct id_map by_id; /* of texts */
 	struct context_text *texts;
 	size_t n_texts, texts_capacity;
-	size_t unknown;
 	struct pcce_decode_error last; /* a problem is printed once in a row */
 };
 
@@ -117,11 +116,6 @@ void context_log_free(struct context_log *l)
 	free(l->sizes);
 	id_map_free(&l->by_id);
 	free(l);
-}
-
-size_t context_log_unknown(const struct context_log *l)
-{
-	return l->unknown;
 }
 
 /* ---- texts ----------------------------------------------------------------------- */
@@ -233,7 +227,6 @@ int context_log_line(struct context_log *l, const char *line, size_t length, FIL
 			r = text_of(l, id, &text);
 			if (r)
 				break;
-			l->unknown += !text->known;
 			fwrite(written, 1, (size_t)(at - written), out);
 			fwrite(text->text, 1, text->length, out);
 			written = at + TOKEN_LENGTH;
@@ -250,7 +243,6 @@ int context_log_line(struct context_log *l, const char *line, size_t length, FIL
 		r = text_of(l, id, &text);
 		if (r)
 			break;
-		l->unknown += !text->known;
 		fwrite(text->text, 1, text->length, out);
 	}
 	return r;

@@ -19,7 +19,5 @@ void context_log_free(struct context_log *l);
 
 /* Writes a line, or its beginning; without its newline. 0 or -ENOMEM. */
 int context_log_line(struct context_log *l, const char *line, size_t length, FILE *out);
-/* Names that could not be decoded so far, each time that they were met. */
-size_t context_log_unknown(const struct context_log *l);
 
 #endif

@@ -115,92 +115,61 @@ uint32_t thread_origins_count(const struct thread_origins *o)
 
 /* ---- text ------------------------------------------------------------------------ */
 
-static int call_with_name(const struct thread_origins *o, uint32_t node,
-			  int (*each)(void *ctx, const char *name), void *ctx)
+static void print_frame(const struct thread_origins *o, uint32_t node, FILE *out)
 {
 	const struct cct_key *key = o->tree.nodes[node].key;
-	const char *name = symbol_table_string(o->names, key->name);
-	char *text;
-	int r;
+	char buffer[4096];
 
-	if (!key->repeat)
-		return each(ctx, name);
-	if (asprintf(&text, "%s × %u", name, key->repeat + 1) < 0)
-		return -ENOMEM;
-	r = each(ctx, text);
-	free(text);
-	return r;
+	fputs(text_clean(symbol_table_string(o->names, key->name), buffer, sizeof(buffer)), out);
+	if (key->repeat)
+		fprintf(out, " × %u", key->repeat + 1);
 }
 
-int thread_origins_frames(const struct thread_origins *o, uint32_t number,
-			  int (*each)(void *ctx, const char *name), void *ctx)
+/* Prints the functions on the way from the root to a node; of very many, both ends. */
+static int print_way(const struct thread_origins *o, uint32_t node, FILE *out)
 {
 	const struct cct_node *nodes = o->tree.nodes;
-	uint32_t last = nodes[o->nodes[number - 1]].parent, depth = 0, *way, at;
-	char text[64];
-	int r = 0;
+	uint32_t depth = 0, *way, at;
 
-	for (uint32_t i = last; i; i = nodes[i].parent)
+	for (uint32_t i = node; i; i = nodes[i].parent)
 		depth++;
 	way = malloc(depth * sizeof(*way) + 1);
 	if (!way)
 		return -ENOMEM;
 	at = depth;
-	for (uint32_t i = last; i; i = nodes[i].parent)
+	for (uint32_t i = node; i; i = nodes[i].parent)
 		way[--at] = i;
-	for (; at < depth && !r; at++) {
+	for (; at < depth; at++) {
+		if (at)
+			fputs(TEXT_CALLS, out);
 		if (depth > 2 * ENDS && at == ENDS) {
-			snprintf(text, sizeof(text), "[%u more]", depth - 2 * ENDS);
-			r = each(ctx, text);
+			fprintf(out, "[%u more]" TEXT_CALLS, depth - 2 * ENDS);
 			at = depth - ENDS;
 		}
-		if (!r)
-			r = call_with_name(o, way[at], each, ctx);
+		print_frame(o, way[at], out);
 	}
 	free(way);
-	return r;
-}
-
-struct printing {
-	FILE *out;
-	bool more;
-};
-
-static int print_frame(void *ctx, const char *name)
-{
-	struct printing *p = ctx;
-	char buffer[4096];
-
-	fprintf(p->out, "%s%s", p->more ? TEXT_CALLS : "",
-		text_clean(name, buffer, sizeof(buffer)));
-	p->more = true;
 	return 0;
-}
-
-void thread_origins_print(const struct thread_origins *o, uint32_t number, FILE *out)
-{
-	const struct cct_key *key = o->tree.nodes[o->nodes[number - 1]].key;
-	struct printing p = {.out = out};
-	char buffer[1024];
-
-	thread_origins_frames(o, number, print_frame, &p);
-	if (key->file)
-		fprintf(out, "  %s:%u",
-			text_clean(text_base(symbol_table_string(o->names, key->file)), buffer,
-				   sizeof(buffer)),
-			key->line);
 }
 
 char *thread_origins_text(const struct thread_origins *o, uint32_t number)
 {
-	char *text = NULL;
+	const struct cct_node *creation = &o->tree.nodes[o->nodes[number - 1]];
+	const struct cct_key *key = creation->key;
+	char *text = NULL, buffer[1024];
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
+	int r;
 
 	if (!f)
 		return NULL;
-	thread_origins_print(o, number, f);
-	if (!fclose(f))
+	r = print_way(o, creation->parent, f);
+	if (key->file)
+		fprintf(f, "  %s:%u",
+			text_clean(text_base(symbol_table_string(o->names, key->file)), buffer,
+				   sizeof(buffer)),
+			key->line);
+	if (!fclose(f) && !r)
 		return text;
 	free(text);
 	return NULL;

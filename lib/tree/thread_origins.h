@@ -20,13 +20,11 @@ uint32_t thread_origins_number(struct thread_origins *o, const struct decode_spa
 			       uint32_t space, const struct pcce_entry *entries, uint32_t n);
 uint32_t thread_origins_count(const struct thread_origins *o);
 
-/* Prints a creation context, outermost function first, with the place of the thread's creation at
- * the end: main → start_workers  pool.c:33. Needs names. */
-void thread_origins_print(const struct thread_origins *o, uint32_t number, FILE *out);
-/* Returns the same text. The caller frees it; NULL: no memory. */
+/*
+ * Returns a creation context as text, outermost function first, with the place of the thread's
+ * creation at the end: main → start_workers  pool.c:33. Needs names. The caller frees the text;
+ * NULL: no memory.
+ */
 char *thread_origins_text(const struct thread_origins *o, uint32_t number);
-/* Calls each() for each function, outermost first. Returns the first result that is not 0, or 0. */
-int thread_origins_frames(const struct thread_origins *o, uint32_t number,
-			  int (*each)(void *ctx, const char *name), void *ctx);
 
 #endif

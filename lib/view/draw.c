@@ -84,7 +84,8 @@ static const struct view_list *current_list(const struct view *v)
 	return v->tab == FUNCTIONS ? &v->functions : &v->trees[v->tab].list;
 }
 
-const struct cct_node *view_current_node(const struct view *v)
+/* Returns the node under the cursor in a tree; NULL: none. */
+static const struct cct_node *current_node(const struct view *v)
 {
 	uint32_t node = v->tab == FUNCTIONS ? 0 : view_tree_current(&v->trees[v->tab]);
 
@@ -93,7 +94,7 @@ const struct cct_node *view_current_node(const struct view *v)
 
 uint32_t view_current_name(const struct view *v, uint32_t *module)
 {
-	const struct cct_node *n = view_current_node(v);
+	const struct cct_node *n = current_node(v);
 
 	if (v->tab == FUNCTIONS && v->functions.at < v->m.functions.n) {
 		*module = v->m.functions.rows[v->functions.at].module;
@@ -109,7 +110,7 @@ static void draw_foot(const struct view *v)
 	const struct symbol_table *names = v->m.profile->names;
 	const struct view_list *l = current_list(v);
 	int y = screen_height() - 1, width = screen_width(), end;
-	const struct cct_node *n = view_current_node(v);
+	const struct cct_node *n = current_node(v);
 	char place[64], buffer[4096], file[4200];
 	uint32_t module, name = view_current_name(v, &module);
 	int x;

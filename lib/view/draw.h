@@ -9,8 +9,6 @@
 void view_draw(struct view *v);
 void view_draw_head(const struct view *v);
 int view_body_height(void);
-/* Returns the node under the cursor in a tree; NULL: none. */
-const struct cct_node *view_current_node(const struct view *v);
 /* Returns the name under the cursor, UINT32_MAX: none. */
 uint32_t view_current_name(const struct view *v, uint32_t *module);
 
