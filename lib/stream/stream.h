@@ -79,9 +79,10 @@ struct stream_ops {
 	 * filter/state.h it is an event. */
 	int (*counted)(struct stream *s, uint32_t place, uint64_t samples, uint64_t weight);
 	/*
-	 * A whole summary begins: the aggregated samples that follow it. missing: the most that any context has of which there is no sample; nameless: what was
-	 * counted with no context. The true count of a sample is at least its `samples`, and at
-	 * most its weight and `error`. N is nameless and the weights of all samples.
+	 * A whole summary begins: the aggregated samples that follow it. missing: the most that
+	 * any context has of which there is no sample; nameless: what was counted with no context.
+	 * The true count of a sample is at least its `samples`, and at most its weight and
+	 * `error`. N is nameless and the weights of all samples.
 	 */
 	int (*summary)(struct stream *s, uint64_t missing, uint64_t nameless);
 	int (*summary_event)(struct stream *s, struct stream_event *e);
