@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Decodes samples: the inverse of the encoding (Sumner et al., ICSE 2010, Algorithms 2 and 4). The
- * section "Decoding at any instruction" of docs/design.md says what a sample means at each
- * instruction.
+ * Decodes samples: the inverse of the encoding (Sumner et al., ICSE 2010, Algorithms 2 and 4).
+ * docs/decisions/013-decoding.md says what a sample means at each instruction.
  *
  * The decoder is pure: it does no input or output and has no global state. After all tables are
  * added, several threads can use it at the same time.
