@@ -2,6 +2,7 @@
 /* See array.h. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include "base/array.h"
 
 int array_grow(void *array, size_t n, size_t size)
@@ -29,6 +30,25 @@ int array_grow_from(void *array, size_t n, size_t *capacity, size_t least, size_
 		return -ENOMEM;
 	*p = more;
 	*capacity = want;
+	return 0;
+}
+
+int array_reach(void *array, uint32_t *n, uint32_t index, uint32_t least, size_t size)
+{
+	uint32_t want = *n ? *n : least;
+	void **p = array;
+	char *more;
+
+	if (index < *n)
+		return 0;
+	while (want <= index)
+		want *= 2;
+	more = reallocarray(*p, want, size);
+	if (!more)
+		return -ENOMEM;
+	memset(more + *n * size, 0, (want - *n) * size);
+	*p = more;
+	*n = want;
 	return 0;
 }
 

@@ -76,7 +76,7 @@ static int beside_process(struct stream *stream, const struct pcce_rec_process *
 	} else if (rec->flags & PCCE_PROCESS_FORK) {
 		set_counted(s, pid, ppid <= 1 || is_counted_process(s, ppid));
 	}
-	return stream_pass_process(stream->next, rec, comm);
+	return stream_pass(stream->next, process, rec, comm);
 }
 
 /* Returns whether entries name added code; if to is not NULL, to is changed: it is their copy. */
@@ -174,7 +174,7 @@ static int beside_event(struct stream *stream, struct stream_event *e)
 	}
 	e->number = 1;
 	if (!between && !added)
-		return stream_pass_event(stream->next, e);
+		return stream_pass(stream->next, event, e);
 	copy = copy_sample_whole(s, sample);
 	if (!copy)
 		return -ENOMEM;
@@ -183,7 +183,7 @@ static int beside_event(struct stream *stream, struct stream_event *e)
 	if (between)
 		copy->flags |= PCCE_SAMPLE_BETWEEN;
 	e->sample = copy;
-	return stream_pass_event(stream->next, e);
+	return stream_pass(stream->next, event, e);
 }
 
 static int beside_lost(struct stream *stream, const struct pcce_rec_lost *rec)
@@ -191,7 +191,7 @@ static int beside_lost(struct stream *stream, const struct pcce_rec_lost *rec)
 	struct pcce_rec_lost changed = *rec;
 
 	changed.event = 1;
-	return stream_pass_lost(stream->next, &changed);
+	return stream_pass(stream->next, lost, &changed);
 }
 
 static struct beside_stage sample_stage(struct sampler *s, struct stream *to)
@@ -215,7 +215,7 @@ static int counter_process(struct stream *stream, const struct pcce_rec_process 
 
 	if (!is_counted_process(sampler_of(stream), (pid_t)rec->pid))
 		changed.flags |= PCCE_PROCESS_EXEC;
-	return stream_pass_process(stream->next, &changed, comm);
+	return stream_pass(stream->next, process, &changed, comm);
 }
 
 static struct beside_stage call_stage(struct sampler *s, struct stream *to)

@@ -439,7 +439,7 @@ static int begin_thread(void *ctx, uint64_t missing, uint64_t nameless)
 {
 	const struct sending *s = ctx;
 
-	return stream_begin_summary(s->sink, missing, nameless);
+	return stream_pass(s->sink, summary, missing, nameless);
 }
 
 static int send_sample(void *ctx, const struct pcce_sample *sample, uint64_t calls, uint64_t error)

@@ -13,13 +13,13 @@ static struct accounts *accounts_of(struct stream *s)
 static int account_process(struct stream *s, const struct pcce_rec_process *rec, const char *comm)
 {
 	accounts_of(s)->threads++;
-	return stream_pass_process(s->next, rec, comm);
+	return stream_pass(s->next, process, rec, comm);
 }
 
 static int account_thread(struct stream *s, const struct pcce_rec_thread *rec, const char *comm)
 {
 	accounts_of(s)->threads++;
-	return stream_pass_thread(s->next, rec, comm);
+	return stream_pass(s->next, thread, rec, comm);
 }
 
 static int account_lost(struct stream *s, const struct pcce_rec_lost *rec)
@@ -28,7 +28,7 @@ static int account_lost(struct stream *s, const struct pcce_rec_lost *rec)
 
 	a->lost += rec->count;
 	a->lost_reasons[rec->reason] += rec->count;
-	return stream_pass_lost(s->next, rec);
+	return stream_pass(s->next, lost, rec);
 }
 
 /* Counts samples that were not taken. result: why. */
@@ -51,7 +51,7 @@ static int account_event(struct stream *s, struct stream_event *e)
 	struct event_account *a = &accounts_of(s)->of[e->number];
 	uint64_t samples = e->samples;
 	bool outside = e->sample->flags & PCCE_SAMPLE_OUTSIDE;
-	int r = stream_pass_event(s->next, e);
+	int r = stream_pass(s->next, event, e);
 
 	if (r)
 		return account_others(s, e->number, samples, r);
@@ -63,13 +63,13 @@ static int account_event(struct stream *s, struct stream_event *e)
 static int account_summary(struct stream *s, uint64_t missing, uint64_t nameless)
 {
 	accounts_of(s)->of[0].samples += nameless;
-	return stream_begin_summary(s->next, missing, nameless);
+	return stream_pass(s->next, summary, missing, nameless);
 }
 
 static int account_summary_event(struct stream *s, struct stream_event *e)
 {
 	accounts_of(s)->of[0].samples += e->weight;
-	return stream_pass_summary_event(s->next, e);
+	return stream_pass(s->next, summary_event, e);
 }
 
 /* A thread's last, unfinished period is not due; if the sampler cannot tell, each thread may have
@@ -95,11 +95,12 @@ static int write_due(struct accounts *all, uint32_t number, uint64_t now)
 		err = account_lost(&all->stream, &lost);
 	}
 	rec.due = due->due = due->known ? found : 0;
-	err = err ? err : stream_record(all->stream.next, PCCE_REC_DUE, &rec, sizeof(rec), NULL, 0);
+	err = err ? err
+		  : stream_pass(all->stream.next, record, PCCE_REC_DUE, &rec, sizeof(rec), NULL, 0);
 	if (err || !counted.samples)
 		return err;
-	return stream_record(all->stream.next, PCCE_REC_COUNTED, &counted, sizeof(counted), NULL,
-			     0);
+	return stream_pass(all->stream.next, record, PCCE_REC_COUNTED, &counted, sizeof(counted),
+			   NULL, 0);
 }
 
 static int account_end(struct stream *s)
@@ -114,7 +115,7 @@ static int account_end(struct stream *s)
 		all->of[i].due = due[i];
 		err = write_due(all, i, clock_ns(CLOCK_MONOTONIC));
 	}
-	return err ? err : stream_end(s->next);
+	return err ? err : stream_pass(s->next, end);
 }
 
 static void account_free(struct stream *s)

@@ -63,7 +63,7 @@ static int room_event(struct stream *s, struct stream_event *e)
 	if (!e->number ||
 	    reserve_room(room, datafile_size(room->writer) + pcce_sample_size(e->sample) +
 				       ROOM_AT_END + a->ops->rest(a->sampler)))
-		return stream_pass_event(s->next, e);
+		return stream_pass(s->next, event, e);
 	room->refused++;
 	return 0;
 }
@@ -75,9 +75,9 @@ static int room_end(struct stream *s)
 					   .count = room->refused,
 					   .reason = PCCE_LOSS_DISK,
 					   .event = 1};
-	int r = room->refused ? stream_pass_lost(s->next, &lost) : 0;
+	int r = room->refused ? stream_pass(s->next, lost, &lost) : 0;
 
-	return r ? r : stream_end(s->next);
+	return r ? r : stream_pass(s->next, end);
 }
 
 /* Gives back what the file does not use. */

@@ -81,7 +81,7 @@ static int frames_event(struct stream *s, struct stream_event *e)
 
 	if (e->sample->flags & COPIED && !e->aggregated)
 		r = restore_event(frames_stage(s), e);
-	return r ? r : stream_pass_event(s->next, e);
+	return r ? r : stream_pass(s->next, event, e);
 }
 
 /* Writes what restoring frames took. */
@@ -93,11 +93,11 @@ static int frames_end(struct stream *s)
 	int r;
 
 	if (!f->restorer)
-		return stream_end(s->next);
+		return stream_pass(s->next, end);
 	f->ops->count(f->restorer, &rec);
 	rec.copied = ops->copied ? ops->copied(f->sampler->sampler) : f->copied;
-	r = stream_record(s->next, PCCE_REC_FRAMES, &rec, sizeof(rec), NULL, 0);
-	return r ? r : stream_end(s->next);
+	r = stream_pass(s->next, record, PCCE_REC_FRAMES, &rec, sizeof(rec), NULL, 0);
+	return r ? r : stream_pass(s->next, end);
 }
 
 static void frames_free(struct stream *s)

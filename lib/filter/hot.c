@@ -79,7 +79,7 @@ static int keep_stacks(struct stream *s)
 {
 	for (const struct hot_context *c = hot_of(s)->contexts; c; c = c->hh.next)
 		stack_store_keep(c->below);
-	return stream_keep(s->next);
+	return stream_pass(s->next, keep);
 }
 
 static struct hot_context *add_context(struct hot_recorder *h, const struct pcce_sample *s,
@@ -286,7 +286,7 @@ static int write_hot(struct stream *s)
 	}
 	merge_sums_free(sums);
 	r = r ? r : summary_write(&t, h->writer);
-	return r ? r : stream_end(s->next);
+	return r ? r : stream_pass(s->next, end);
 }
 
 /* ---- the stage ------------------------------------------------------------------- */

@@ -2,7 +2,6 @@
 /* See only.h. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include "base/clock.h"
 #include "filter/context_filter.h"
 #include "filter/only.h"
@@ -13,8 +12,6 @@ struct only {
 	struct context_filter *filter;
 	struct address_spaces *spaces;
 	struct stack_store *stacks;
-	bool *places; /* of the sampler: the sample that claimed it last was left out */
-	uint32_t n_places;
 	struct only_counts {
 		uint64_t unknown; /* of those that are kept */
 		uint64_t left_out, left_out_weight;
@@ -35,30 +32,13 @@ static int leave_out(struct only *o, struct stream_event *e)
 	return STREAM_LEFT_OUT;
 }
 
-static int note_place(struct only *o, uint32_t place, bool left_out)
-{
-	uint32_t n = place + 1 > 2 * o->n_places ? place + 1 : 2 * o->n_places;
-	bool *grown;
-
-	if (place >= o->n_places) {
-		grown = realloc(o->places, n * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		memset(grown + o->n_places, 0, (n - o->n_places) * sizeof(*grown));
-		o->places = grown;
-		o->n_places = n;
-	}
-	o->places[place] = left_out;
-	return 0;
-}
-
 /* What a place has counted, without the encoding stack if it is mixed and may fit. */
 static int take_repeated(struct only *o, struct stream_event *e)
 {
 	struct pcce_sample mixed = *e->sample;
 
-	if (e->counting->place >= o->n_places || !o->places[e->counting->place])
-		return stream_pass_event(o->stream.next, e);
+	if (!e->left_out)
+		return stream_pass(o->stream.next, event, e);
 	if (!(mixed.flags & PCCE_SAMPLE_MIXED))
 		return leave_out(o, e);
 	mixed.n_entries = mixed.n_segments = mixed.n_below = mixed.n_stack = 0;
@@ -66,7 +46,7 @@ static int take_repeated(struct only *o, struct stream_event *e)
 	e->sample = &mixed;
 	e->below = NULL;
 	o->counts.unknown += e->samples;
-	return stream_pass_event(o->stream.next, e);
+	return stream_pass(o->stream.next, event, e);
 }
 
 static int only_event(struct stream *s, struct stream_event *e)
@@ -81,14 +61,12 @@ static int only_event(struct stream *s, struct stream_event *e)
 	as = address_spaces_now(o->spaces, e->sample->pid, &layout);
 	if (!as || context_filter_ask(o->filter, as, layout, e->sample, e->below, &answer))
 		return -ENOMEM;
-	if (e->counting && note_place(o, e->counting->place, answer == FILTER_NO))
-		return -ENOMEM;
 	if (answer == FILTER_NO)
 		return leave_out(o, e);
 	o->counts.unknown += answer == FILTER_UNKNOWN ? e->samples : 0;
 	return stack_store_complete(o->stacks, e->sample, &e->sample)
 		       ? -ENOMEM
-		       : stream_pass_event(s->next, e);
+		       : stream_pass(s->next, event, e);
 }
 
 /* ---- the beginning and the end --------------------------------------------------- */
@@ -104,14 +82,14 @@ static int write_only(struct only *o)
 	};
 
 	o->written = o->counts;
-	return stream_record(o->stream.next, PCCE_REC_ONLY, &rec, sizeof(rec), &o->text, 1);
+	return stream_pass(o->stream.next, record, PCCE_REC_ONLY, &rec, sizeof(rec), &o->text, 1);
 }
 
 /* A recording that is cut off says that samples are left out, too. */
 static int only_record(struct stream *s, uint32_t type, const void *rec, size_t size,
 		       const char *const *strings, int n_strings)
 {
-	int r = stream_record(s->next, type, rec, size, strings, n_strings);
+	int r = stream_pass(s->next, record, type, rec, size, strings, n_strings);
 
 	return r || type != PCCE_REC_INFO ? r : write_only(only_of(s));
 }
@@ -120,7 +98,7 @@ static int only_end(struct stream *s)
 {
 	int r = write_only(only_of(s));
 
-	return r ? r : stream_end(s->next);
+	return r ? r : stream_pass(s->next, end);
 }
 
 const char *only_missing(struct stream *s)
@@ -133,7 +111,6 @@ static void only_free(struct stream *s)
 	struct only *o = only_of(s);
 
 	context_filter_free(o->filter);
-	free(o->places);
 	free(o);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <pcce/sample.h>
+#include "base/array.h"
 #include "filter/state.h"
 #include "sampler/places.h"
 
@@ -14,6 +15,7 @@ struct claimed {
 	struct pcce_sample *sample; /* the last that claimed it; its entries follow. NULL: none */
 	const struct stack_node *below;
 	uint32_t epoch;
+	bool left_out;
 };
 
 static struct state *state_stage(struct stream *s)
@@ -42,7 +44,7 @@ static int state_process(struct stream *s, const struct pcce_rec_process *rec, c
 	if (address_spaces_add_process(t->spaces, rec))
 		return -ENOMEM;
 	end_epoch(t, rec->pid, epoch);
-	return stream_pass_process(s->next, rec, comm);
+	return stream_pass(s->next, process, rec, comm);
 }
 
 static int state_map(struct stream *s, const struct pcce_rec_map *rec, uint64_t pgoff,
@@ -54,7 +56,7 @@ static int state_map(struct stream *s, const struct pcce_rec_map *rec, uint64_t 
 	if (address_spaces_add_map(t->spaces, rec))
 		return -ENOMEM;
 	end_epoch(t, rec->pid, epoch);
-	return stream_pass_map(s->next, rec, pgoff, path);
+	return stream_pass(s->next, map, rec, pgoff, path);
 }
 
 static int state_spoiled(struct stream *s, uint32_t pid)
@@ -64,7 +66,7 @@ static int state_spoiled(struct stream *s, uint32_t pid)
 
 	address_spaces_end_epoch(t->spaces, pid);
 	end_epoch(t, pid, epoch);
-	return stream_spoiled(s->next, pid);
+	return stream_pass(s->next, spoiled, pid);
 }
 
 /* ---- samples --------------------------------------------------------------------- */
@@ -77,7 +79,7 @@ static int sweep_stacks(struct state *t)
 		return 0;
 	for (uint32_t i = 0; i < t->n_claimed; i++)
 		stack_store_keep(t->claimed[i].below);
-	r = stream_keep(t->stream.next);
+	r = stream_pass(t->stream.next, keep);
 	stack_store_sweep(t->stacks);
 	t->swept = stack_store_count(t->stacks);
 	return r;
@@ -110,27 +112,18 @@ static int note_claim(struct state *t, struct stream_event *e)
 {
 	const struct pcce_sample *s = e->sample;
 	size_t size = sizeof(*s) + s->n_entries * sizeof(struct pcce_entry);
-	uint32_t place = e->counting->place, n = place + 1;
+	uint32_t place = e->counting->place;
 	struct pcce_sample *copy = malloc(size);
-	struct claimed *c = t->claimed;
 
-	if (copy && place >= t->n_claimed) {
-		n = n > 2 * t->n_claimed ? n : 2 * t->n_claimed;
-		c = reallocarray(t->claimed, n, sizeof(*c));
-		if (c) {
-			memset(c + t->n_claimed, 0, (n - t->n_claimed) * sizeof(*c));
-			t->claimed = c;
-			t->n_claimed = n;
-		}
-	}
-	if (!copy || !c) {
+	if (!copy || array_reach(&t->claimed, &t->n_claimed, place, 64, sizeof(*t->claimed))) {
 		free(copy);
 		return -ENOMEM;
 	}
 	memcpy(copy, s, size);
 	copy->n_segments = copy->n_stack = 0;
-	free(c[place].sample);
-	c[place] = (struct claimed){copy, e->below, e->counting->epoch};
+	free(t->claimed[place].sample);
+	t->claimed[place] =
+		(struct claimed){.sample = copy, .below = e->below, .epoch = e->counting->epoch};
 	return 0;
 }
 
@@ -146,9 +139,11 @@ static int state_event(struct stream *s, struct stream_event *e)
 		c = e->counting = NULL;
 	if (!r && c)
 		r = note_claim(t, e);
-	r = r ? r : stream_pass_event(s->next, e);
+	r = r ? r : stream_pass(s->next, event, e);
 	if (r != STREAM_LEFT_OUT)
 		return r;
+	if (c)
+		t->claimed[c->place].left_out = true;
 	if (c && t->refuse)
 		places_refuse(t->sampler->ops->places(t->sampler->sampler), c->place, c->claim);
 	return 0;
@@ -158,12 +153,8 @@ static int state_counted(struct stream *s, uint32_t place, uint64_t samples, uin
 {
 	struct state *t = state_stage(s);
 	struct claimed *c = place < t->n_claimed ? &t->claimed[place] : NULL;
-	const struct sampler_counting counting = {.place = place};
-	struct stream_event e = {.samples = samples,
-				 .weight = weight,
-				 .aggregated = true,
-				 .counting = &counting,
-				 .repeated = true};
+	struct stream_event e = {
+		.samples = samples, .weight = weight, .aggregated = true, .repeated = true};
 	int r;
 
 	if (!c || !c->sample)
@@ -172,7 +163,8 @@ static int state_counted(struct stream *s, uint32_t place, uint64_t samples, uin
 		c->sample->flags |= PCCE_SAMPLE_MIXED;
 	e.sample = c->sample;
 	e.below = c->below;
-	r = stream_pass_event(s->next, &e);
+	e.left_out = c->left_out;
+	r = stream_pass(s->next, event, &e);
 	return r == STREAM_LEFT_OUT ? 0 : r;
 }
 
@@ -180,7 +172,7 @@ static int state_summary_event(struct stream *s, struct stream_event *e)
 {
 	int r = find_stack(state_stage(s), e);
 
-	return r ? r : stream_pass_summary_event(s->next, e);
+	return r ? r : stream_pass(s->next, summary_event, e);
 }
 
 static void state_free(struct stream *s)

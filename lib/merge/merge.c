@@ -194,16 +194,6 @@ static int merge_record(struct stream *s, uint32_t type, const void *rec, size_t
 	return type == PCCE_REC_INFO ? merge_info(file_of_stream(s), rec, strings) : 0;
 }
 
-static int merge_process(struct stream *s, const struct pcce_rec_process *rec, const char *comm)
-{
-	return threads_add_process(file_of_stream(s)->threads, rec, comm);
-}
-
-static int merge_thread(struct stream *s, const struct pcce_rec_thread *rec, const char *comm)
-{
-	return threads_add_thread(file_of_stream(s)->threads, rec, comm);
-}
-
 static int merge_map(struct stream *s, const struct pcce_rec_map *rec, uint64_t pgoff,
 		     const char *path)
 {
@@ -225,23 +215,11 @@ static int merge_symbol(struct stream *s, const struct pcce_rec_symbol *rec, con
 	return relocator_symbol(file_of_stream(s)->m->space, rec);
 }
 
-/* Numbers threads before find_program() asks for their names. */
-static int merge_event(struct stream *s, struct stream_event *e)
-{
-	const struct pcce_sample *of = e->sample;
-
-	return threads_number(file_of_stream(s)->threads, of->pid, of->tid) == UINT32_MAX ? -ENOMEM
-											  : 0;
-}
-
 static const struct stream_ops first_pass = {
 	.record = merge_record,
-	.process = merge_process,
-	.thread = merge_thread,
 	.map = merge_map,
 	.module = merge_module,
 	.symbol = merge_symbol,
-	.event = merge_event,
 };
 
 /* Counts of all contexts and counts of the hot ones have nothing in common. */
@@ -316,7 +294,9 @@ static int read_file(struct file *f)
 {
 	const struct recording *r;
 	char text[512];
-	int err = recording_open(f->name, f->name, &f->stream, &f->recording, f->why);
+	/* Numbers threads before find_program() asks for their names. */
+	struct stream *to = threads_stage(f->threads, &f->stream);
+	int err = recording_open(f->name, f->name, to, &f->recording, f->why);
 
 	if (err)
 		return err;

@@ -13,25 +13,9 @@ struct first_pass {
 	struct profile *p;
 };
 
-static struct profile *profile_of(struct stream *s)
-{
-	return ((struct first_pass *)s)->p;
-}
-
-static int see_process(struct stream *s, const struct pcce_rec_process *rec, const char *name)
-{
-	return threads_add_process(profile_of(s)->threads, rec, name);
-}
-
-static int see_thread(struct stream *s, const struct pcce_rec_thread *rec, const char *name)
-{
-	return threads_add_thread(profile_of(s)->threads, rec, name);
-}
-
-/* Threads are numbered in the order of their first samples. */
 static int see_sample(struct stream *stream, struct stream_event *e)
 {
-	struct profile *p = profile_of(stream);
+	struct profile *p = ((struct first_pass *)stream)->p;
 	const struct pcce_sample *s = e->sample;
 	struct profile_event_sum *sum;
 
@@ -45,7 +29,7 @@ static int see_sample(struct stream *stream, struct stream_event *e)
 	sum->samples += e->samples;
 	sum->weight += e->weight;
 	sum->bytes += e->bytes;
-	return threads_number(p->threads, s->pid, s->tid) == UINT32_MAX ? -ENOMEM : 0;
+	return 0;
 }
 
 static void copy_recording_info(struct profile *p, const struct recording *r)
@@ -78,10 +62,12 @@ static void copy_recording_info(struct profile *p, const struct recording *r)
 
 int profile_read(struct profile *p, const struct profile_source *s, struct error *why)
 {
-	static const struct stream_ops ops = {
-		.process = see_process, .thread = see_thread, .event = see_sample};
+	static const struct stream_ops ops = {.event = see_sample};
 	struct first_pass pass = {{&ops, NULL}, p};
-	struct recording_names names = {{&recording_names_ops, &pass.stream}, p->names, p->streams};
+	struct recording_names names = {
+		{&recording_names_ops, threads_stage(p->threads, &pass.stream)},
+		p->names,
+		p->streams};
 	struct recording *r;
 	int err = s->path ? recording_open(s->path, "reading", &names.stream, &r, why)
 			  : recording_open_memory(s->data, s->size, s->name, "reading",

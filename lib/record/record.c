@@ -208,8 +208,8 @@ static int write_recorder_info(struct recorder *r, const struct sampler_config *
 		 beside ? beside->name : "");
 	snprintf(event, sizeof(event), "%s%s%s", o->count ? o->counted : "",
 		 o->count && o->sampled ? "," : "", !o->count || o->sampled ? o->event : "");
-	err = stream_record(r->chain.first, PCCE_REC_INFO, &rec, sizeof(rec),
-			    (const char *const[]){sampler, event, line, u.nodename, u.release}, 5);
+	err = stream_pass(r->chain.first, record, PCCE_REC_INFO, &rec, sizeof(rec),
+			  (const char *const[]){sampler, event, line, u.nodename, u.release}, 5);
 	free(line);
 	return err;
 }
@@ -329,7 +329,7 @@ static int look_for_tracer(struct recorder *r, pid_t pid)
 	if (!running_look(&r->running, pid))
 		return 0;
 	r->traced = r->traced ? r->traced : pid;
-	return stream_spoiled(r->watch.next, (uint32_t)pid);
+	return stream_pass(r->watch.next, spoiled, (uint32_t)pid);
 }
 
 /* Gives an event a copy of its sample, with a mark, if a debugger is or was attached to its
@@ -360,14 +360,14 @@ static int watch_event(struct stream *s, struct stream_event *e)
 {
 	int err = mark_traced((struct recorder *)s, e);
 
-	return err ? err : stream_pass_event(s->next, e);
+	return err ? err : stream_pass(s->next, event, e);
 }
 
 static int watch_summary_event(struct stream *s, struct stream_event *e)
 {
 	int err = mark_traced((struct recorder *)s, e);
 
-	return err ? err : stream_pass_summary_event(s->next, e);
+	return err ? err : stream_pass(s->next, summary_event, e);
 }
 
 static int watch_process(struct stream *s, const struct pcce_rec_process *rec, const char *comm)
@@ -380,7 +380,7 @@ static int watch_process(struct stream *s, const struct pcce_rec_process *rec, c
 	err = err ? err : running_note(&r->running, rec);
 	if (err)
 		return err;
-	return stream_pass_process(s->next, rec, comm);
+	return stream_pass(s->next, process, rec, comm);
 }
 
 /* Libraries bring the runtime into a program that does not have it. */
@@ -406,7 +406,7 @@ static int watch_map(struct stream *s, const struct pcce_rec_map *rec, uint64_t 
 		    !r->main_module) /* libraries come later */
 			r->main_module = module;
 	}
-	return stream_pass_map(s->next, rec, pgoff, path);
+	return stream_pass(s->next, map, rec, pgoff, path);
 }
 
 static int build_chain(struct recorder *r, struct error *why)
@@ -547,7 +547,7 @@ static int finish_recording(struct recorder *r)
 	struct pcce_rec_end rec = {.exit_status = r->status};
 	struct error why = {0};
 	char path[32];
-	int err = stream_end(r->chain.first);
+	int err = stream_pass(r->chain.first, end);
 
 	if (!err)
 		err = datafile_flush(r->writer);

@@ -255,7 +255,7 @@ static int map_heard(struct stream *s, const struct pcce_rec_map *rec, uint64_t 
 		     const char *path)
 {
 	hear_map(queue_of(s), rec, pgoff, path);
-	return stream_pass_map(s->next, rec, pgoff, path);
+	return stream_pass(s->next, map, rec, pgoff, path);
 }
 
 /* ---- set-uid programs --------------------------------------------------------------- */
@@ -327,7 +327,8 @@ static int deliver_item(void *ctx, uint32_t kind, const void *blob, size_t size)
 	if (kind == BLOB_CLAIM)
 		return stream_claim(s->sink, (const void *)(counting + 1), counting);
 	if (kind == BLOB_COUNTS)
-		return stream_counted(s->sink, counts->place, counts->samples, counts->weight);
+		return stream_pass(s->sink, counted, counts->place, counts->samples,
+				   counts->weight);
 	memcpy(&e, blob, sizeof(e));
 	e.name = (const char *)blob + sizeof(e);
 	err = process_tracker_event(s->follow, &e, &ears.stream);

@@ -241,7 +241,7 @@ static int find_mapped(struct stream *s, const struct pcce_rec_map *rec, uint64_
 	if (rec->start + rec->length < rec->start)
 		return 0;
 	if (!path)
-		return stream_pass_map(s->next, rec, pgoff, path);
+		return stream_pass(s->next, map, rec, pgoff, path);
 	r = module_of_map((struct record_modules *)s, (pid_t)rec->pid, rec->start, rec->length,
 			  pgoff, path, &module, &vaddr);
 	if (r)
@@ -250,7 +250,7 @@ static int find_mapped(struct stream *s, const struct pcce_rec_map *rec, uint64_
 		found.module = module->index;
 		found.vaddr = vaddr;
 	}
-	return stream_pass_map(s->next, &found, pgoff, path);
+	return stream_pass(s->next, map, &found, pgoff, path);
 }
 
 /* It is written with its table. Its number stays the same. */
@@ -260,7 +260,7 @@ static int find_recorded(struct stream *s, const struct pcce_rec_module *rec, co
 	uint64_t vaddr;
 	int r = module_of_map((struct record_modules *)s, 0, 0, 0, 0, path, &module, &vaddr);
 
-	return r ? r : stream_pass_module(s->next, rec, path);
+	return r ? r : stream_pass(s->next, module, rec, path);
 }
 
 struct record_modules *record_modules_new(struct datafile_writer *w, void (*warn)(const char *text))

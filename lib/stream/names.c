@@ -15,7 +15,7 @@ static int collect_process(struct stream *s, const struct pcce_rec_process *rec,
 
 	if (name == UINT32_MAX || sample_streams_add_process(n->streams, rec, name))
 		return -ENOMEM;
-	return stream_pass_process(s->next, rec, comm);
+	return stream_pass(s->next, process, rec, comm);
 }
 
 static int collect_thread(struct stream *s, const struct pcce_rec_thread *rec, const char *comm)
@@ -25,7 +25,7 @@ static int collect_thread(struct stream *s, const struct pcce_rec_thread *rec, c
 
 	if (name == UINT32_MAX || sample_streams_add_thread(n->streams, rec, name))
 		return -ENOMEM;
-	return stream_pass_thread(s->next, rec, comm);
+	return stream_pass(s->next, thread, rec, comm);
 }
 
 static int collect_map(struct stream *s, const struct pcce_rec_map *rec, uint64_t pgoff,
@@ -33,14 +33,14 @@ static int collect_map(struct stream *s, const struct pcce_rec_map *rec, uint64_
 {
 	int r = symbol_table_add_map(names_of(s)->names, rec);
 
-	return r ? r : stream_pass_map(s->next, rec, pgoff, path);
+	return r ? r : stream_pass(s->next, map, rec, pgoff, path);
 }
 
 static int collect_module(struct stream *s, const struct pcce_rec_module *rec, const char *path)
 {
 	int r = symbol_table_add_module(names_of(s)->names, rec, path);
 
-	return r ? r : stream_pass_module(s->next, rec, path);
+	return r ? r : stream_pass(s->next, module, rec, path);
 }
 
 static int collect_symbol(struct stream *s, const struct pcce_rec_symbol *rec, const char *function,
@@ -48,7 +48,7 @@ static int collect_symbol(struct stream *s, const struct pcce_rec_symbol *rec, c
 {
 	int r = symbol_table_add_symbol(names_of(s)->names, rec, function, file);
 
-	return r ? r : stream_pass_symbol(s->next, rec, function, file);
+	return r ? r : stream_pass(s->next, symbol, rec, function, file);
 }
 
 static int number_stream(struct stream *s, struct stream_event *e)
@@ -57,7 +57,7 @@ static int number_stream(struct stream *s, struct stream_event *e)
 
 	if (sample_streams_of(names_of(s)->streams, of->pid, of->tid, of->event) == UINT32_MAX)
 		return -ENOMEM;
-	return stream_pass_event(s->next, e);
+	return stream_pass(s->next, event, e);
 }
 
 const struct stream_ops recording_names_ops = {

@@ -146,7 +146,8 @@ static int pass_record(struct stream *to, const struct pcce_record *rec)
 
 	for (unsigned int i = 0; i < shape->n_strings; i++)
 		strings[i] = datafile_string(rec, i);
-	return stream_record(to, rec->type, rec, shape->fixed, strings, (int)shape->n_strings);
+	return stream_pass(to, record, rec->type, rec, shape->fixed, strings,
+			   (int)shape->n_strings);
 }
 
 /* Takes what every user needs, and passes the record on. */
@@ -160,30 +161,30 @@ static int take_record(struct recording *r, const struct pcce_record *rec, struc
 	switch (rec->type) {
 	case PCCE_REC_PROCESS:
 		err = address_spaces_add_process(r->spaces, any);
-		return err ? err : stream_pass_process(to, any, datafile_string(rec, 0));
+		return err ? err : stream_pass(to, process, any, datafile_string(rec, 0));
 	case PCCE_REC_THREAD:
-		return stream_pass_thread(to, any, datafile_string(rec, 0));
+		return stream_pass(to, thread, any, datafile_string(rec, 0));
 	case PCCE_REC_MAP:
 		err = address_spaces_add_map(r->spaces, any);
-		return err ? err : stream_pass_map(to, any, 0, NULL);
+		return err ? err : stream_pass(to, map, any, 0, NULL);
 	case PCCE_REC_MODULE:
 		err = take_module(r, rec);
-		return err ? err : stream_pass_module(to, any, datafile_string(rec, 0));
+		return err ? err : stream_pass(to, module, any, datafile_string(rec, 0));
 	case PCCE_REC_SYMBOL:
-		return stream_pass_symbol(to, any, datafile_string(rec, 0),
-					  datafile_string(rec, 1));
+		return stream_pass(to, symbol, any, datafile_string(rec, 0),
+				   datafile_string(rec, 1));
 	case PCCE_REC_TABLE:
 		return take_table(r, any, why);
 	case PCCE_REC_LOST:
 		take_lost(r, any);
-		return stream_pass_lost(to, any);
+		return stream_pass(to, lost, any);
 	case PCCE_REC_SAMPLE:
 	case PCCE_REC_SUM:
 	case PCCE_REC_CONTEXT:
 		datafile_sample(rec, &e);
 		if (e.key && e.sample->flags & PCCE_SAMPLE_COLD)
 			r->hot.unkept += e.weight;
-		return stream_pass_event(to, &e);
+		return stream_pass(to, event, &e);
 	case PCCE_REC_END:
 		return 0;
 	case PCCE_REC_INFO:

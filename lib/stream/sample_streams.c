@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/uthash.h"
 #include "stream/sample_streams.h"
 
@@ -67,17 +68,9 @@ void sample_streams_free(struct sample_streams *s)
 static int add_change(struct sample_streams *s, uint32_t pid, uint32_t tid, uint64_t time,
 		      uint32_t comm)
 {
-	struct change *more;
-
-	if (s->n_changes == s->changes_capacity) {
-		size_t want = s->changes_capacity ? s->changes_capacity * 2 : 64;
-
-		more = reallocarray(s->changes, want, sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		s->changes = more;
-		s->changes_capacity = want;
-	}
+	if (array_grow_from(&s->changes, s->n_changes, &s->changes_capacity, 64,
+			    sizeof(*s->changes)))
+		return -ENOMEM;
 	s->changes[s->n_changes++] = (struct change){pid, tid, comm, time};
 	return 0;
 }
@@ -96,17 +89,8 @@ int sample_streams_add_thread(struct sample_streams *s, const struct pcce_rec_th
 
 static uint32_t add_stream(struct sample_streams *s, const struct sample_stream *stream)
 {
-	struct sample_stream *more;
-
-	if (s->n == s->capacity) {
-		size_t want = s->capacity ? s->capacity * 2 : 64;
-
-		more = reallocarray(s->list, want, sizeof(*more));
-		if (!more)
-			return UINT32_MAX;
-		s->list = more;
-		s->capacity = want;
-	}
+	if (array_grow_from(&s->list, s->n, &s->capacity, 64, sizeof(*s->list)))
+		return UINT32_MAX;
 	s->list[s->n] = *stream;
 	return s->n++;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <pcce/sample.h>
+#include "base/array.h"
 #include "base/uthash.h"
 #include "stream/stack_store.h"
 
@@ -153,24 +154,6 @@ static struct thread *thread_of(struct stack_store *all, const struct pcce_sampl
 	return t;
 }
 
-static int reach(struct thread *t, uint32_t index)
-{
-	struct level *grown;
-	uint32_t want = t->n ? t->n : 8;
-
-	while (want <= index)
-		want *= 2;
-	if (want == t->n)
-		return 0;
-	grown = reallocarray(t->levels, want, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	memset(grown + t->n, 0, (want - t->n) * sizeof(*grown));
-	t->levels = grown;
-	t->n = want;
-	return 0;
-}
-
 /* The node of a segment whose generation is known; NULL if it is another one's, or none's. */
 static const struct stack_node *lookup(const struct thread *t, uint64_t index, uint64_t generation)
 {
@@ -236,7 +219,7 @@ int stack_store_take(struct stack_store *all, const struct pcce_sample *s,
 		/* From a page that the program has written to: a place that there cannot be. */
 		if (segment->index >= PCCE_AREA_SEGMENTS || !segment->generation)
 			continue;
-		if (reach(t, (uint32_t)segment->index))
+		if (array_reach(&t->levels, &t->n, (uint32_t)segment->index, 8, sizeof(*t->levels)))
 			return -ENOMEM;
 		node = segment->index ? lookup(t, segment->index - 1, segment->base.id) : NULL;
 		node = stack_store_intern(all, node, segment->entry);

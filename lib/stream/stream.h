@@ -9,7 +9,7 @@
  *
  * A stage is a struct that begins with a struct stream. It has a function for each kind of thing
  * that it cares about; everything else passes it by. For example, the stage of --only has a
- * function for samples, which calls stream_pass_event(stage->next, event) for those that it keeps.
+ * function for samples, which calls stream_pass(stage->next, event, event) for those that it keeps.
  * It has none for losses, so the next stage gets these without it.
  *
  * An event belongs to whoever gets it: a stage changes it and passes it on.
@@ -48,7 +48,8 @@ struct stream_event {
 	uint32_t number;     /* of the event of the recording that was sampled */
 	/* From a sampler that counts; else NULL. */
 	const struct sampler_counting *counting;
-	bool repeated;	 /* equal to the last one that claimed this place */
+	bool repeated;	 /* equal to one that claimed a place before */
+	bool left_out;	 /* and that one was left out */
 	bool aggregated; /* also a single one can be */
 	/* The known part of the encoding stack below the sample's own entries. Only stages behind
 	 * one that keeps the stacks (filter/state.h) have it. */
@@ -99,91 +100,16 @@ struct stream_ops {
 /* What event() returns if a stage has left out the samples. It is no error. */
 #define STREAM_LEFT_OUT 1
 
-/* ---- for stages: the same things on their way ---- */
-
-#define STREAM_PASS(to, op, ...)                                      \
-	do {                                                          \
-		while ((to) && !(to)->ops->op)                        \
-			(to) = (to)->next;                            \
-		return (to) ? (to)->ops->op((to), ##__VA_ARGS__) : 0; \
-	} while (0)
-
-static inline int stream_pass_process(struct stream *to, const struct pcce_rec_process *rec,
-				      const char *comm)
-{
-	STREAM_PASS(to, process, rec, comm);
-}
-
-static inline int stream_pass_thread(struct stream *to, const struct pcce_rec_thread *rec,
-				     const char *comm)
-{
-	STREAM_PASS(to, thread, rec, comm);
-}
-
-static inline int stream_pass_map(struct stream *to, const struct pcce_rec_map *rec, uint64_t pgoff,
-				  const char *path)
-{
-	STREAM_PASS(to, map, rec, pgoff, path);
-}
-
-static inline int stream_pass_module(struct stream *to, const struct pcce_rec_module *rec,
-				     const char *path)
-{
-	STREAM_PASS(to, module, rec, path);
-}
-
-static inline int stream_pass_symbol(struct stream *to, const struct pcce_rec_symbol *rec,
-				     const char *function, const char *file)
-{
-	STREAM_PASS(to, symbol, rec, function, file);
-}
-
-static inline int stream_pass_lost(struct stream *to, const struct pcce_rec_lost *rec)
-{
-	STREAM_PASS(to, lost, rec);
-}
-
-static inline int stream_spoiled(struct stream *to, uint32_t pid)
-{
-	STREAM_PASS(to, spoiled, pid);
-}
-
-static inline int stream_pass_event(struct stream *to, struct stream_event *e)
-{
-	STREAM_PASS(to, event, e);
-}
-
-static inline int stream_counted(struct stream *to, uint32_t place, uint64_t samples,
-				 uint64_t weight)
-{
-	STREAM_PASS(to, counted, place, samples, weight);
-}
-
-static inline int stream_begin_summary(struct stream *to, uint64_t missing, uint64_t nameless)
-{
-	STREAM_PASS(to, summary, missing, nameless);
-}
-
-static inline int stream_pass_summary_event(struct stream *to, struct stream_event *e)
-{
-	STREAM_PASS(to, summary_event, e);
-}
-
-static inline int stream_record(struct stream *to, uint32_t type, const void *rec, size_t size,
-				const char *const *strings, int n_strings)
-{
-	STREAM_PASS(to, record, type, rec, size, strings, n_strings);
-}
-
-static inline int stream_keep(struct stream *to)
-{
-	STREAM_PASS(to, keep);
-}
-
-static inline int stream_end(struct stream *to)
-{
-	STREAM_PASS(to, end);
-}
+/* For stages: gives something to the first stage from `to` on that has a function for it. For
+ * example stream_pass(s->next, process, rec, comm). */
+#define stream_pass(to, op, ...)                            \
+	({                                                  \
+		struct stream *at_ = (to);                  \
+                                                            \
+		while (at_ && !at_->ops->op)                \
+			at_ = at_->next;                    \
+		at_ ? at_->ops->op(at_, ##__VA_ARGS__) : 0; \
+	})
 
 /* ---- for samplers ---- */
 
@@ -203,7 +129,7 @@ static inline int stream_sample(struct stream *to, const struct pcce_sample *s)
 {
 	struct stream_event e = stream_event_of(s);
 
-	return stream_pass_event(to, &e);
+	return stream_pass(to, event, &e);
 }
 
 static inline int stream_claim(struct stream *to, const struct pcce_sample *s,
@@ -212,7 +138,7 @@ static inline int stream_claim(struct stream *to, const struct pcce_sample *s,
 	struct stream_event e = stream_event_of(s);
 
 	e.counting = counting;
-	return stream_pass_event(to, &e);
+	return stream_pass(to, event, &e);
 }
 
 /* calls: the sample is a lower bound of them. */
@@ -223,7 +149,7 @@ static inline int stream_summary_sample(struct stream *to, const struct pcce_sam
 
 	e.weight = calls;
 	e.error = error;
-	return stream_pass_summary_event(to, &e);
+	return stream_pass(to, summary_event, &e);
 }
 
 static inline int stream_process(struct stream *to, uint64_t time, pid_t pid, pid_t ppid,
@@ -232,7 +158,7 @@ static inline int stream_process(struct stream *to, uint64_t time, pid_t pid, pi
 	const struct pcce_rec_process rec = {
 		.time = time, .pid = (uint32_t)pid, .ppid = (uint32_t)ppid, .flags = flags};
 
-	return stream_pass_process(to, &rec, comm);
+	return stream_pass(to, process, &rec, comm);
 }
 
 static inline int stream_thread(struct stream *to, uint64_t time, pid_t pid, pid_t tid,
@@ -241,7 +167,7 @@ static inline int stream_thread(struct stream *to, uint64_t time, pid_t pid, pid
 	const struct pcce_rec_thread rec = {
 		.time = time, .pid = (uint32_t)pid, .tid = (uint32_t)tid};
 
-	return stream_pass_thread(to, &rec, comm);
+	return stream_pass(to, thread, &rec, comm);
 }
 
 /* An executable mapping of a file. pgoff: file offset of start. */
@@ -254,14 +180,14 @@ static inline int stream_map(struct stream *to, uint64_t time, pid_t pid, uint64
 					 .pid = (uint32_t)pid,
 					 .module = PCCE_MODULE_NONE};
 
-	return stream_pass_map(to, &rec, pgoff, path);
+	return stream_pass(to, map, &rec, pgoff, path);
 }
 
 static inline int stream_lost(struct stream *to, uint64_t time, uint32_t reason, uint64_t count)
 {
 	const struct pcce_rec_lost rec = {.time = time, .count = count, .reason = reason};
 
-	return stream_pass_lost(to, &rec);
+	return stream_pass(to, lost, &rec);
 }
 
 #endif

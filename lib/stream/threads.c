@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include "base/array.h"
 #include "base/uthash.h"
 #include "stream/threads.h"
 
@@ -22,21 +23,13 @@ struct numbered {
 };
 
 struct threads {
+	struct stream stream;
 	struct symbol_table *names;
 	struct named *named;
 	struct numbered *numbered, *last;
 	struct thread *list;
 	size_t n, capacity;
 };
-
-struct threads *threads_new(struct symbol_table *names)
-{
-	struct threads *t = calloc(1, sizeof(*t));
-
-	if (t)
-		t->names = names;
-	return t;
-}
 
 void threads_free(struct threads *t)
 {
@@ -83,22 +76,6 @@ static int add_thread_name(struct threads *t, uint64_t id, uint64_t time, const 
 	return 0;
 }
 
-int threads_add_process(struct threads *t, const struct pcce_rec_process *rec, const char *name)
-{
-	uint64_t id = (uint64_t)rec->pid << 32;
-	int r = add_thread_name(t, id, rec->time, name);
-
-	return r ? r : add_thread_name(t, id | rec->pid, rec->time, name);
-}
-
-int threads_add_thread(struct threads *t, const struct pcce_rec_thread *rec, const char *name)
-{
-	uint64_t id = (uint64_t)rec->pid << 32;
-	int r = rec->tid == rec->pid ? add_thread_name(t, id, rec->time, name) : 0;
-
-	return r ? r : add_thread_name(t, id | rec->tid, rec->time, name);
-}
-
 uint32_t threads_number(struct threads *t, uint32_t pid, uint32_t tid)
 {
 	uint64_t id = (uint64_t)pid << 32 | tid;
@@ -108,15 +85,8 @@ uint32_t threads_number(struct threads *t, uint32_t pid, uint32_t tid)
 		return t->last->number;
 	HASH_FIND(hh, t->numbered, &id, sizeof(id), i);
 	if (!i) {
-		if (t->n == t->capacity) {
-			size_t want = t->capacity ? t->capacity * 2 : 64;
-			struct thread *more = reallocarray(t->list, want, sizeof(*more));
-
-			if (!more)
-				return UINT32_MAX;
-			t->list = more;
-			t->capacity = want;
-		}
+		if (array_grow_from(&t->list, t->n, &t->capacity, 64, sizeof(*t->list)))
+			return UINT32_MAX;
 		i = calloc(1, sizeof(*i));
 		if (!i)
 			return UINT32_MAX;
@@ -131,6 +101,54 @@ uint32_t threads_number(struct threads *t, uint32_t pid, uint32_t tid)
 	}
 	t->last = i;
 	return i->number;
+}
+
+static int see_process(struct stream *s, const struct pcce_rec_process *rec, const char *comm)
+{
+	struct threads *t = (struct threads *)s;
+	uint64_t id = (uint64_t)rec->pid << 32;
+
+	if (add_thread_name(t, id, rec->time, comm) ||
+	    add_thread_name(t, id | rec->pid, rec->time, comm))
+		return -ENOMEM;
+	return stream_pass(s->next, process, rec, comm);
+}
+
+static int see_thread(struct stream *s, const struct pcce_rec_thread *rec, const char *comm)
+{
+	struct threads *t = (struct threads *)s;
+	uint64_t id = (uint64_t)rec->pid << 32;
+
+	if ((rec->tid == rec->pid && add_thread_name(t, id, rec->time, comm)) ||
+	    add_thread_name(t, id | rec->tid, rec->time, comm))
+		return -ENOMEM;
+	return stream_pass(s->next, thread, rec, comm);
+}
+
+static int see_event(struct stream *s, struct stream_event *e)
+{
+	if (threads_number((struct threads *)s, e->sample->pid, e->sample->tid) == UINT32_MAX)
+		return -ENOMEM;
+	return stream_pass(s->next, event, e);
+}
+
+struct threads *threads_new(struct symbol_table *names)
+{
+	static const struct stream_ops ops = {
+		.process = see_process, .thread = see_thread, .event = see_event};
+	struct threads *t = calloc(1, sizeof(*t));
+
+	if (t) {
+		t->stream.ops = &ops;
+		t->names = names;
+	}
+	return t;
+}
+
+struct stream *threads_stage(struct threads *t, struct stream *next)
+{
+	t->stream.next = next;
+	return &t->stream;
 }
 
 void threads_set_origin(struct threads *t, uint32_t number, uint32_t origin)

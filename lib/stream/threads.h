@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <pcce/datafile.h>
+#include "stream/stream.h"
 #include "symbols/symbol_table.h"
 
 struct thread {
@@ -24,9 +24,8 @@ struct threads;
 struct threads *threads_new(struct symbol_table *names);
 void threads_free(struct threads *t);
 
-/* All return 0 or -ENOMEM. */
-int threads_add_process(struct threads *t, const struct pcce_rec_process *rec, const char *name);
-int threads_add_thread(struct threads *t, const struct pcce_rec_thread *rec, const char *name);
+/* Returns the stage that sees the records of a recording. */
+struct stream *threads_stage(struct threads *t, struct stream *next);
 /* The number of a thread that has a sample; UINT32_MAX: out of memory. */
 uint32_t threads_number(struct threads *t, uint32_t pid, uint32_t tid);
 void threads_set_origin(struct threads *t, uint32_t number, uint32_t origin);

@@ -23,7 +23,7 @@ static void complain(const char *text)
 static int aggregate_event(struct stream *s, struct stream_event *e)
 {
 	e->aggregated = true;
-	return stream_pass_event(s->next, e);
+	return stream_pass(s->next, event, e);
 }
 
 /* 0, or -1 if an option is wrong. */
@@ -78,7 +78,7 @@ int main(int argc, char **argv)
 	r = r ? r
 	      : recording_open(argv[argc - 2], NULL, aggregates ? &first : chain.first, &recording,
 			       &why);
-	r = r ? r : stream_end(chain.first);
+	r = r ? r : stream_pass(chain.first, end);
 	r = r ? r : datafile_flush(config.writer);
 	r = r ? r
 	      : write_symbols(argv[argc - 1], config.writer, config.modules, complain, complain,
