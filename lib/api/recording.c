@@ -27,19 +27,6 @@ struct pcce_decode_recording {
 	struct pcce_decode_sample sample;
 };
 
-static uint32_t stream_of(struct pcce_decode_recording *r, const struct pcce_sample *s)
-{
-	return sample_streams_of(r->streams, s->pid, s->tid, s->event);
-}
-
-static void finish_loading(struct pcce_decode_recording *r)
-{
-	for (uint32_t i = 0; i < RECORDING_ACCOUNTS; i++)
-		for (uint32_t reason = 0; reason <= PCCE_LOSS_MAX; reason++)
-			r->lost += r->recording->accounts[i].lost[reason];
-	r->context.kernel = symbol_table_module(r->context.names, PCCE_MODULE_KERNEL);
-}
-
 /* ---- opening --------------------------------------------------------------------- */
 
 static int load_all(struct pcce_decode_recording *r, const char *path, const void *data,
@@ -59,7 +46,10 @@ static int load_all(struct pcce_decode_recording *r, const char *path, const voi
 	err = err ? err : recording_names_finish(&names, r->recording);
 	if (err)
 		return err;
-	finish_loading(r);
+	for (uint32_t i = 0; i < RECORDING_ACCOUNTS; i++)
+		for (uint32_t reason = 0; reason <= PCCE_LOSS_MAX; reason++)
+			r->lost += r->recording->accounts[i].lost[reason];
+	r->context.kernel = symbol_table_module(r->context.names, PCCE_MODULE_KERNEL);
 	return recording_reader(r->recording, &r->reader, why);
 }
 
@@ -142,7 +132,7 @@ static int decode_recorded(struct pcce_decode_recording *r, const struct stream_
 	const struct pcce_sample *s = of->sample;
 	const struct stack_node *below;
 	uint32_t space = address_spaces_at(r->recording->spaces, s->pid, s->time),
-		 stream = stream_of(r, s);
+		 stream = sample_streams_of(r->streams, s->pid, s->tid, s->event);
 
 	if (space == UINT32_MAX || stream == UINT32_MAX ||
 	    stack_store_take(r->segments, s, &below) || stack_store_flatten(below, s, &r->stack))

@@ -118,11 +118,6 @@ static int account_end(struct stream *s)
 	return err ? err : stream_pass(s->next, end);
 }
 
-static void account_free(struct stream *s)
-{
-	free(s);
-}
-
 struct accounts *accounts_new(const struct active_sampler *sampler, uint32_t n)
 {
 	static const struct stream_ops ops = {
@@ -133,7 +128,7 @@ struct accounts *accounts_new(const struct active_sampler *sampler, uint32_t n)
 		.summary = account_summary,
 		.summary_event = account_summary_event,
 		.end = account_end,
-		.free = account_free,
+		.free = stream_free,
 	};
 	struct accounts *all = calloc(1, sizeof(*all));
 

@@ -90,13 +90,13 @@ static int frames_end(struct stream *s)
 	const struct frames *f = frames_stage(s);
 	const struct sampler_ops *ops = f->sampler->ops;
 	struct pcce_rec_frames rec = {.time = clock_ns(CLOCK_MONOTONIC)};
-	int r;
+	int r = 0;
 
-	if (!f->restorer)
-		return stream_pass(s->next, end);
-	f->ops->count(f->restorer, &rec);
-	rec.copied = ops->copied ? ops->copied(f->sampler->sampler) : f->copied;
-	r = stream_pass(s->next, record, PCCE_REC_FRAMES, &rec, sizeof(rec), NULL, 0);
+	if (f->restorer) {
+		f->ops->count(f->restorer, &rec);
+		rec.copied = ops->copied ? ops->copied(f->sampler->sampler) : f->copied;
+		r = stream_pass(s->next, record, PCCE_REC_FRAMES, &rec, sizeof(rec), NULL, 0);
+	}
 	return r ? r : stream_pass(s->next, end);
 }
 

@@ -246,12 +246,6 @@ static bool judge_context(void *ctx, const uint64_t key[2], uint64_t *error)
 	return c;
 }
 
-static void keep_number(const void *ctx, struct pcce_sample *s)
-{
-	(void)ctx;
-	(void)s;
-}
-
 static int write_hot(struct stream *s)
 {
 	struct hot_recorder *h = hot_of(s);
@@ -282,7 +276,7 @@ static int write_hot(struct stream *s)
 	}
 	if (!r) {
 		merge_sums_set_judge(sums, judge_context, h);
-		r = merge_sums_write(sums, h->writer, keep_number, NULL);
+		r = merge_sums_write(sums, h->writer, NULL, NULL);
 	}
 	merge_sums_free(sums);
 	r = r ? r : summary_write(&t, h->writer);

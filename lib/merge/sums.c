@@ -428,7 +428,8 @@ static int put_sum(const struct merge_sums *s, struct sending *out, struct profi
 	}
 	rec.sample.n_segments = fill_segments(out, key);
 	rec.sample.below = key->below ? out->levels[key->n_below - 1].generation : 0;
-	number(ctx, &rec.sample);
+	if (number)
+		number(ctx, &rec.sample);
 	parts[1].iov_len = rec.sample.n_segments * sizeof(*out->segments);
 	if (is_context) {
 		context.error = error;

@@ -319,13 +319,17 @@ static int deliver_item(void *ctx, uint32_t kind, const void *blob, size_t size)
 	static const struct stream_ops ops = {.map = map_heard};
 	struct ears ears = {{&ops, s->sink}, s};
 	struct perf_sideband_event e;
+	struct stream_event claim;
 	int err;
 
 	(void)size;
 	if (kind == BLOB_SAMPLE)
 		return stream_sample(s->sink, sample);
-	if (kind == BLOB_CLAIM)
-		return stream_claim(s->sink, (const void *)(counting + 1), counting);
+	if (kind == BLOB_CLAIM) {
+		claim = stream_event_of((const void *)(counting + 1));
+		claim.counting = counting;
+		return stream_pass(s->sink, event, &claim);
+	}
 	if (kind == BLOB_COUNTS)
 		return stream_pass(s->sink, counted, counts->place, counts->samples,
 				   counts->weight);

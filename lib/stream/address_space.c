@@ -75,26 +75,17 @@ struct address_spaces {
 	uint32_t epochs;  /* the same */
 };
 
-struct address_spaces *
-address_spaces_new(const struct encoding_table *(*table_of)(void *ctx, uint32_t module), void *ctx)
+struct address_spaces *address_spaces_new(const struct encoding_table *(*table_of)(void *ctx,
+										   uint32_t module),
+					  void *ctx, bool present)
 {
 	struct address_spaces *s = calloc(1, sizeof(*s));
 
 	if (s) {
 		s->table_of = table_of;
 		s->ctx = ctx;
+		s->present = present;
 	}
-	return s;
-}
-
-struct address_spaces *
-address_spaces_new_present(const struct encoding_table *(*table_of)(void *ctx, uint32_t module),
-			   void *ctx)
-{
-	struct address_spaces *s = address_spaces_new(table_of, ctx);
-
-	if (s)
-		s->present = true;
 	return s;
 }
 
@@ -452,38 +443,35 @@ static uint32_t build_space(struct address_spaces *s, const struct generation *g
 	return maps ? intern_space(s, maps, n) : UINT32_MAX;
 }
 
+/* Finds the last of n elements that begin with a time up to this one; else the first. */
+static size_t last_until(const void *first, size_t n, size_t size, uint64_t time)
+{
+	size_t lo = 0, hi = n - 1;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo + 1) / 2;
+
+		if (*(const uint64_t *)((const char *)first + mid * size) <= time)
+			lo = mid;
+		else
+			hi = mid - 1;
+	}
+	return lo;
+}
+
 uint32_t address_spaces_at(struct address_spaces *s, uint32_t pid, uint64_t time)
 {
 	struct process *p = find_process(s, pid);
 	struct generation *g;
-	size_t lo, hi;
+	size_t i;
 
 	if (!p || !p->n)
 		return intern_space(s, NULL, 0);
-	lo = 0;
-	hi = p->n - 1;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo + 1) / 2;
-
-		if (p->generations[mid].from <= time)
-			lo = mid;
-		else
-			hi = mid - 1;
-	}
-	g = &p->generations[lo];
-	lo = 0;
-	hi = g->n_changes - 1;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo + 1) / 2;
-
-		if (g->changes[mid] <= time)
-			lo = mid;
-		else
-			hi = mid - 1;
-	}
-	if (g->spaces[lo] == UINT32_MAX)
-		g->spaces[lo] = build_space(s, g, g->changes[lo]);
-	return g->spaces[lo];
+	g = &p->generations[last_until(p->generations, p->n, sizeof(*g), time)];
+	i = last_until(g->changes, g->n_changes, sizeof(*g->changes), time);
+	if (g->spaces[i] == UINT32_MAX)
+		g->spaces[i] = build_space(s, g, g->changes[i]);
+	return g->spaces[i];
 }
 
 const struct decode_space *address_spaces_get(const struct address_spaces *s, uint32_t space)

@@ -9,20 +9,20 @@
 #ifndef PCCE_STREAM_ADDRESS_SPACE_H
 #define PCCE_STREAM_ADDRESS_SPACE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <pcce/datafile.h>
 #include "decode/decode.h"
 
 struct address_spaces;
 
-/* table_of returns a module's table, or NULL. Only look-ups call it. */
-struct address_spaces *
-address_spaces_new(const struct encoding_table *(*table_of)(void *ctx, uint32_t module), void *ctx);
-/* The spaces as they are now, while recording: add records in their order, and look up between
- * them. */
-struct address_spaces *
-address_spaces_new_present(const struct encoding_table *(*table_of)(void *ctx, uint32_t module),
-			   void *ctx);
+/*
+ * table_of returns a module's table, or NULL. Only look-ups call it. present: the spaces as they
+ * are now, while recording. Then add records in their order, and look up between them.
+ */
+struct address_spaces *address_spaces_new(const struct encoding_table *(*table_of)(void *ctx,
+										   uint32_t module),
+					  void *ctx, bool present);
 void address_spaces_free(struct address_spaces *s);
 
 /* 0 or -ENOMEM. */

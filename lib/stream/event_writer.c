@@ -74,11 +74,6 @@ static int put_record(struct stream *s, uint32_t type, const void *rec, size_t s
 	return datafile_put_strings(writer_of(s), type, rec, size, strings, n_strings);
 }
 
-static void free_event_writer(struct stream *s)
-{
-	free(s);
-}
-
 struct stream *event_writer_new(struct datafile_writer *w)
 {
 	static const struct stream_ops ops = {
@@ -88,7 +83,7 @@ struct stream *event_writer_new(struct datafile_writer *w)
 		.lost = put_lost,
 		.event = put_event,
 		.record = put_record,
-		.free = free_event_writer,
+		.free = stream_free,
 	};
 	struct event_writer *e = calloc(1, sizeof(*e));
 

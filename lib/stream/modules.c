@@ -300,5 +300,5 @@ static const struct encoding_table *table_of_mapped(void *ctx, uint32_t index)
 
 struct address_spaces *record_modules_spaces(const struct record_modules *m)
 {
-	return address_spaces_new_present(table_of_mapped, (void *)(uintptr_t)m);
+	return address_spaces_new(table_of_mapped, (void *)(uintptr_t)m, true);
 }

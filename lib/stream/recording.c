@@ -150,10 +150,18 @@ static int pass_record(struct stream *to, const struct pcce_record *rec)
 			   (int)shape->n_strings);
 }
 
+struct first_pass {
+	struct recording *r;
+	struct stream *to;
+	struct error *why;
+};
+
 /* Takes what every user needs, and passes the record on. */
-static int take_record(struct recording *r, const struct pcce_record *rec, struct stream *to,
-		       struct error *why)
+static int take_record(void *ctx, const struct pcce_record *rec)
 {
+	const struct first_pass *f = ctx;
+	struct recording *r = f->r;
+	struct stream *to = f->to;
 	const void *any = rec;
 	struct stream_event e;
 	int err = 0;
@@ -174,7 +182,7 @@ static int take_record(struct recording *r, const struct pcce_record *rec, struc
 		return stream_pass(to, symbol, any, datafile_string(rec, 0),
 				   datafile_string(rec, 1));
 	case PCCE_REC_TABLE:
-		return take_table(r, any, why);
+		return take_table(r, any, f->why);
 	case PCCE_REC_LOST:
 		take_lost(r, any);
 		return stream_pass(to, lost, any);
@@ -245,25 +253,12 @@ static int pass_over(const struct recording *r, const char *progress_text, pass_
 	return err;
 }
 
-struct first_pass {
-	struct recording *r;
-	struct stream *to;
-	struct error *why;
-};
-
-static int take_and_pass(void *ctx, const struct pcce_record *rec)
-{
-	const struct first_pass *f = ctx;
-
-	return take_record(f->r, rec, f->to, f->why);
-}
-
 static int read_records(struct recording *r, const char *progress_text, struct stream *to,
 			struct error *why)
 {
 	struct first_pass f = {r, to, why};
 	struct datafile_reader *reader = NULL;
-	int err = pass_over(r, progress_text, take_and_pass, &f, &reader, why);
+	int err = pass_over(r, progress_text, take_record, &f, &reader, why);
 
 	if (!err) {
 		r->complete = datafile_complete(reader);
@@ -317,7 +312,7 @@ static struct recording *new_recording(const char *name)
 		return NULL;
 	r->spool.fd = -1;
 	r->name = strdup(name);
-	r->spaces = address_spaces_new(table_of_module, r);
+	r->spaces = address_spaces_new(table_of_module, r, false);
 	if (!r->name || !r->spaces || copy_string(&r->sampler, "") || copy_string(&r->event, "") ||
 	    copy_string(&r->command, "") || copy_string(&r->host, "") ||
 	    copy_string(&r->kernel, "")) {

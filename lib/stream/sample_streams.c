@@ -97,14 +97,14 @@ static uint32_t add_stream(struct sample_streams *s, const struct sample_stream 
 
 static struct known *add_known(struct sample_streams *s, const uint32_t key[3])
 {
-	struct known *k = calloc(1, sizeof(*k)), **more;
+	struct known *k = calloc(1, sizeof(*k));
 
-	more = k ? reallocarray(s->known, s->n_known + 1, sizeof(struct known *)) : NULL;
-	if (more)
-		s->known = more;
-	if (more)
-		k->stream = add_stream(s, &(struct sample_stream){key[0], key[1], key[2], 0});
-	if (!more || k->stream == UINT32_MAX) {
+	if (!k || array_grow(&s->known, s->n_known, sizeof(struct known *))) {
+		free(k);
+		return NULL;
+	}
+	k->stream = add_stream(s, &(struct sample_stream){key[0], key[1], key[2], 0});
+	if (k->stream == UINT32_MAX) {
 		free(k);
 		return NULL;
 	}
@@ -182,17 +182,14 @@ static int name_stream(struct sample_streams *s, struct known *k)
 	comm = s->list[k->stream].comm = c[0].comm;
 	for (size_t i = 1; i < n; i++) {
 		struct sample_stream next = {k->key[0], k->key[1], k->key[2], c[i].comm};
-		struct split *more;
 
 		if (c[i].comm == comm)
 			continue;
 		comm = c[i].comm;
-		more = reallocarray(k->splits, k->n_splits + 1, sizeof(*more));
-		if (!more)
+		if (array_grow(&k->splits, k->n_splits, sizeof(*k->splits)))
 			return -ENOMEM;
-		k->splits = more;
-		more[k->n_splits] = (struct split){c[i].time, add_stream(s, &next)};
-		if (more[k->n_splits++].stream == UINT32_MAX)
+		k->splits[k->n_splits] = (struct split){c[i].time, add_stream(s, &next)};
+		if (k->splits[k->n_splits++].stream == UINT32_MAX)
 			return -ENOMEM;
 	}
 	return 0;

@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/types.h>
 #include <pcce/abi.h>
 #include <pcce/datafile.h>
@@ -111,6 +112,12 @@ struct stream_ops {
 		at_ ? at_->ops->op(at_, ##__VA_ARGS__) : 0; \
 	})
 
+/* For a stage that has nothing else to free. */
+static inline void stream_free(struct stream *s)
+{
+	free(s);
+}
+
 /* ---- for samplers ---- */
 
 static inline struct stream_event stream_event_of(const struct pcce_sample *s)
@@ -129,15 +136,6 @@ static inline int stream_sample(struct stream *to, const struct pcce_sample *s)
 {
 	struct stream_event e = stream_event_of(s);
 
-	return stream_pass(to, event, &e);
-}
-
-static inline int stream_claim(struct stream *to, const struct pcce_sample *s,
-			       const struct sampler_counting *counting)
-{
-	struct stream_event e = stream_event_of(s);
-
-	e.counting = counting;
 	return stream_pass(to, event, &e);
 }
 

@@ -64,7 +64,7 @@ static void test_present(void)
 	uint64_t layout, other;
 	uint32_t epoch;
 
-	s = address_spaces_new_present(no_table, NULL);
+	s = address_spaces_new(no_table, NULL, true);
 	process(100, 1, 0, 0);
 	map(100, 1, 0x1000, 0x3000, 0, 0);
 	epoch = address_spaces_epoch(s, 1);
@@ -94,7 +94,7 @@ int main(void)
 {
 	uint64_t vaddr = 0;
 
-	s = address_spaces_new(no_table, NULL);
+	s = address_spaces_new(no_table, NULL, false);
 	/* Not in order of time, as several CPUs deliver them. */
 	map(500, 1, 0x9000, 0x1000, 0, 3); /* dlopen */
 	process(100, 1, 0, 0);
