@@ -16,7 +16,6 @@
 #include "record/record.h"
 #include "record/say.h"
 #include "record/summary.h"
-#include "sampler/sampler.h"
 #include <pcce/datafile.h>
 
 /* Whether the program has a table; TABLE_FOUND also if its file cannot be read. */
