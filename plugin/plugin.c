@@ -101,7 +101,8 @@ extern "C" EXPORTED int plugin_init(struct plugin_name_args *plugin, struct plug
 	 * merged landing pads are gone, and none will be added. */
 	add_pass(name, make_pass_restore(), "optimized", PASS_POS_INSERT_AFTER);
 
-	/* The same place: no pass after it makes a call direct that was not, or the reverse. */
+	/* Types need this place, too: no later pass makes a call direct that was not, or the
+	 * reverse. */
 	add_pass(name, make_pass_types(), "optimized", PASS_POS_INSERT_AFTER);
 
 	/* Before any pass asks whether the function is a leaf. */

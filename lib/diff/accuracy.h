@@ -38,8 +38,8 @@ struct accuracy {
 int accuracy_measure(const struct accuracy_node *nodes, size_t n_nodes, double phi,
 		     uint64_t exact_n, uint64_t approximate_n, struct accuracy *a);
 
-/* The same for two recordings, with the exact one as `before`. What a summary did not keep, [cold],
- * is no context. */
+/* Measures two recordings likewise; the exact one is `before`. The node [cold], which has what a
+ * summary did not keep, is no context. */
 int accuracy_of_diff(const struct diff *d, double phi, struct accuracy *a);
 
 #endif

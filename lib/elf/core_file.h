@@ -51,7 +51,7 @@ struct core_identity {
 	uint8_t encoding[16];
 };
 
-/* Of the file that is mapped here: reads the headers that its first mapping has. */
+/* Identifies the file that is mapped at m, by the headers in the file's first mapping. */
 struct core_identity core_file_identity(const struct core_file *c, const struct core_mapping *m);
 
 #endif

@@ -29,8 +29,8 @@ struct call_counts {
 	size_t n;
 	struct call_target *targets; /* ordered by key and callee, each once; malloc'ed */
 	size_t n_targets;
-	/* The same for tail calls. The key is the address of the function that was left; on_top is
-	 * 0. */
+	/* Functions that were tail-called through a pointer. The key is the address of the function
+	 * that was left; on_top is 0. */
 	struct call_target *tails;
 	size_t n_tails;
 	uint64_t samples; /* the sum, not 0 */

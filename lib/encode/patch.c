@@ -83,8 +83,8 @@ static void put_inline_pop(struct code *c, struct fixups *f, const struct patch_
 }
 
 /*
- * The same in a shared library. Two registers must hold the key, the page's offset and that of the
- * entry, so two of them are loaded again.
+ * Puts an inline push into a shared library. Two registers must hold the key, the page's offset and
+ * that of the entry, so two of these are loaded again.
  */
 static void put_inline_push_pic(struct code *c, struct fixups *f, const struct patch_page *page,
 				const struct callgraph_site *s)

@@ -16,8 +16,8 @@ int patch_make_guarded(const struct patch_page *page, const struct elf_module *m
 		       struct pcce_table_site *guard, struct error *why);
 
 /*
- * The same, if the guard is the call of a type. guard->code and code_at say how to know a member.
- * The value is 0 for an edge without an addition.
+ * Makes the slots of a call through a pointer whose guard is the call of a type. guard->code and
+ * code_at say how to know a member of the type. The value is 0 for an edge without an addition.
  */
 int patch_make_typed(const struct patch_page *page, const struct elf_module *m,
 		     const struct callgraph_site *s, const struct callgraph_site *guard,

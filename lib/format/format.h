@@ -56,7 +56,7 @@ struct format_unit {
 	bool clock;		 /* the unit is nanoseconds */
 };
 struct format_unit format_unit(const struct profile *p);
-/* That of costs; there must be an event. */
+/* The unit of costs. The recording must have an event that counts them. */
 struct format_unit format_cost_unit(const struct profile *p);
 
 /* Returns the creation context of a thread as text (thread_origins_text()), "[several]" if it has

@@ -24,7 +24,7 @@
 #include "numbering/steps.h"
 
 #define SMALL_IDS (1ull << 31)
-/* Of contexts, in choose_anchors(). */
+/* choose_anchors() tries limits of 2^30 contexts, 2^27 and so on, down to 2^15. */
 #define MOST_BITS 30
 #define LEAST_BITS 15
 #define BITS_STEP 3

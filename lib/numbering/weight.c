@@ -164,7 +164,8 @@ static double most_entries(const struct numbering_graph *g)
 	return (double)(most - 1);
 }
 
-/* The same for samples. Sets the weights to what they do not say themselves. */
+/* Spreads the samples of functions once over the graph, and sets each site's weight by those of its
+ * caller. The samples of the site itself are added later. */
 static void spread_samples(struct numbering_work *w, struct order *o, const double *sampled,
 			   double most)
 {

@@ -66,7 +66,8 @@ void cct_free(struct cct *t);
 
 /* Finds or makes the child with this key; UINT32_MAX: no memory. */
 uint32_t cct_child(struct cct *t, uint32_t parent, const struct cct_key *key);
-/* The same in two steps, for keys that are used often. NULL: no memory. */
+/* Does the work of cct_child() in two steps, for keys that are used often. cct_intern() returns
+ * NULL and cct_child_of() UINT32_MAX if there is no memory. */
 const struct cct_key *cct_intern(struct cct *t, const struct cct_key *key);
 uint32_t cct_child_of(struct cct *t, uint32_t parent, const struct cct_key *interned);
 /* Prefetches the memory for a later call of cct_child_of() with these arguments. */
@@ -111,7 +112,7 @@ int cct_sort_children(struct cct *t, uint32_t parent, uint32_t first,
  */
 enum cct_merge { CCT_MERGE_LINES, CCT_MERGE_NAMES };
 int cct_merge(const struct cct *from, enum cct_merge how, struct cct *to);
-/* The same. *map: from old nodes to new ones; the caller frees it. */
+/* Does what cct_merge() does, and makes a map from old nodes to new ones. The caller frees *map. */
 int cct_merge_map(const struct cct *from, enum cct_merge how, struct cct *to, uint32_t **map);
 
 /* Returns the next node in preorder, 0 after the last, and updates *depth. With skip, it passes

@@ -8,7 +8,7 @@
 /* Writes all of the text. 0 or -errno. Async-signal-safe. The program gets no signal for it; its
  * handlers, its mask and its pending signals remain as they are. */
 long quiet_write(int fd, const char *text, size_t size) __attribute__((visibility("hidden")));
-/* The same like write(2), which can raise signals. */
+/* Writes all of the text, too, but can raise signals in the program, as write(2) can. */
 long loud_write(int fd, const char *text, size_t size) __attribute__((visibility("hidden")));
 
 #endif

@@ -240,7 +240,8 @@ __attribute__((noinline)) static unsigned int call_elements(struct namer *n, uin
 	return count;
 }
 
-/* The same as a hash. Usually the program calls, and no element need be made. */
+/* Adds what call_elements() returns to a hash. Usually the program calls, and no element need be
+ * made. */
 static struct pcce_name hash_call(struct namer *n, struct pcce_name h, uint64_t pc)
 {
 	uint64_t ext = page_ext(), id = pcce_page.id;

@@ -120,7 +120,7 @@ static inline enum taken entry_take(struct element_list *l, struct pcce_entry *d
 	return TAKEN_NOTHING;
 }
 
-/* The same as an element. False: nothing. */
+/* Takes the next element from the list, in the form of *x. Returns false if none is left. */
 bool element_take(struct namer *n, struct element_list *l, struct context_element *x);
 
 static inline uint64_t word_hash(const struct context_word *w)

@@ -81,14 +81,14 @@ struct shadow {
 /* What a thread counts in, if its counters are used again. */
 struct hot {
 	uint32_t capacity;   /* of Space Saving: counters; of Lossy Counting: calls of a bucket */
-	uint32_t free_nodes; /* number of the first; 0: none */
-	/* Of Lossy Counting: */
-	uint32_t free_counters; /* the same */
-	uint64_t buckets;	/* that have ended */
+	uint32_t free_nodes; /* number of the first free node; 0: none */
+	/* Lossy Counting has: */
+	uint32_t free_counters; /* number of the first free counter; 0: none */
+	uint64_t buckets;	/* buckets that have ended */
 	uint64_t removed;	/* the most that a context had when its counter was freed */
-	/* Of Space Saving: */
-	uint64_t min;
-	uint32_t at; /* no counter before this one has the value min */
+	/* Space Saving has: */
+	uint64_t min; /* the smallest count when it was last computed */
+	uint32_t at;  /* no counter before this one has the value min */
 	uint32_t n;
 	uint32_t counters[]; /* numbers of units */
 };
@@ -143,8 +143,8 @@ struct thread {
 	uint32_t changes;     /* its counters and nodes are being changed */
 	uint32_t switched;    /* the thread has had several stacks */
 	uint32_t left;	      /* calls of the bucket, if there are buckets */
-	/* Of the exact engine: */
-	uint32_t weight;     /* of a call; 0: the burst is skipped. 1 without adaptive bursts */
+	/* The exact engine has: */
+	uint32_t weight;     /* a call's; 0: the burst is skipped. 1 without adaptive bursts */
 	struct begun *begun; /* see adaptive.c */
 };
 
@@ -329,7 +329,7 @@ static inline void remember(struct thread *t, const struct pcce_page *p, uint32_
 	struct recent *r = recent_place(t, p, place);
 	struct pair now = {p->position, depth_at(p->position) * sizeof(t->at[0])};
 
-	/* The same as in find_counter() */
+	/* find_counter() must do the same. */
 	if (!t->recent.first)
 		return;
 	if (!is_in_shadow(t, p->position) || (p->position & PCCE_OFF_USED) > PCCE_OFF_FULL)
@@ -416,8 +416,8 @@ void name_node(struct thread *t, struct pcce_count_node **place, struct pcce_cou
 struct pcce_count_node *find_stack(struct thread *t, const struct pcce_page *p);
 
 /*
- * The same, if only the newest entry has changed, and it is an ordinary one. Not for counters that
- * are used again. NULL: another way is needed.
+ * The node of the current stack if only the newest entry has changed, and it is an ordinary one.
+ * Not for counters that are used again. NULL: another way is needed.
  */
 struct pcce_count_node *pushed_stack(struct thread *t, const struct pcce_page *p);
 

@@ -108,7 +108,7 @@ static struct thread *find_usable_thread(struct pcce_page *p)
 	return t;
 }
 
-/* It is busy now. */
+/* Finds the calling thread, and marks it as busy until end_changes(). NULL: it cannot count now. */
 static struct thread *begin_changes(struct pcce_page *p)
 {
 	struct thread *t = find_usable_thread(p);

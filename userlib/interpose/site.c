@@ -7,7 +7,7 @@
 #include <sys/auxv.h>
 #include "internal.h"
 
-/* Of the executable: ext holds addresses in its file in 32 bits. */
+/* The executable's load bias, since ext holds addresses in its file in 32 bits. */
 static uint64_t load_bias;
 
 /* The program headers follow the ELF header, at the file's beginning. Static PIE has no PT_PHDR. */

@@ -86,7 +86,7 @@ bool modules_begin(void);
 void modules_after_fork(void);
 /* Puts the module that holds an address into the ring, unless it is there. */
 void modules_describe(uint64_t address);
-/* The same for the sites of entries. */
+/* Puts the modules of the entries' sites into the ring, unless they are there. */
 void modules_describe_sites(const struct pcce_entry *entries, unsigned int n);
 
 /* sample.c */

@@ -58,7 +58,8 @@ static inline const struct pcce_entry *segment_at(const struct segments_below *s
 	return !k && s->kept ? s->kept : &s->area[s->n - 1 - k].base;
 }
 
-/* The same, if it is there with this generation; or NULL. */
+/* The base of the k-th segment below the current one, if that segment has this generation. Else
+ * NULL. */
 static inline const struct pcce_entry *segment_known(const struct segments_below *s, uint32_t k,
 						     uint64_t generation)
 {
