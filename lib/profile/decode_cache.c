@@ -3,9 +3,9 @@
  * Decodes each distinct state once, and finds repeated ones in hash tables.
  *
  * Two instructions of one function that are outside all slots say the same about their callers. So
- * do any two in uninstrumented code (docs/decisions/013-decoding.md). For such a sample only the function
- * matters, not the instruction: the cache keeps the frames around it. Other samples are kept with
- * their instruction.
+ * do any two in uninstrumented code (docs/decisions/013-decoding.md). For such a sample only the
+ * function matters, not the instruction: the cache keeps the frames around it. Other samples are
+ * kept with their instruction.
  *
  * With a million contexts nearly every lookup waits for memory. So samples pass through four
  * stages, a few samples apart, and each stage prefetches what the next one needs:
