@@ -23,7 +23,7 @@
 here=$top/tests/distros
 cache=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/pcce/distros
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
-short_suites=(unit plugin encode runtime report e2e/shlib e2e/sanitizers e2e/commands)
+short_suites=(unit plugin encode runtime e2e/shlib)
 compiler_suites=(plugin encode runtime oracle e2e/workloads e2e/shlib e2e/sanitizers)
 system_suites=(unit plugin encode runtime datafile fuzz report formats view oracle vm e2e/ programs/)
 

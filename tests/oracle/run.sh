@@ -6,7 +6,7 @@
 # compares the decoded context with the true chain of calls.  Damaged programs show that it finds
 # mistakes.
 #
-#   run.sh              each workload once, up to 200,000 instructions; a part of a real program;
+#   run.sh              each workload once, up to 100,000 instructions; a part of a real program;
 #                       12 random programs; the damaged programs
 #   run.sh --full       each workload at each optimisation level, PIE and not; at least 20 million
 #                       instructions of real programs; 300 random programs; the damaged programs
@@ -459,7 +459,7 @@ job_damaged() { # KIND FUNCTION WORKLOAD PATTERN [LIMIT]
 if [ "${1-}" = --job ]; then
 	full=$2
 	shift 2
-	[ $full = 1 ] || limit=200000 captured_limit=45000 ends="0\|not ended.*"
+	[ $full = 1 ] || limit=100000 captured_limit=45000 ends="0\|not ended.*"
 	may_end=$ends
 	file=$1
 	shift
