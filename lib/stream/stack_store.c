@@ -24,7 +24,7 @@ struct stack_node {
 
 /* What a thread's stack was made of when it was last seen. */
 struct level {
-	uint64_t generation;
+	uint64_t generation; /* or the name */
 	struct pcce_entry base;
 	const struct stack_node *node;
 	bool late; /* no sample of stack_store_complete() has carried it */
@@ -41,7 +41,7 @@ struct thread {
 struct named {
 	UT_hash_handle hh;
 	uint64_t name;
-	const struct stack_node *node;
+	struct level level;
 };
 
 struct stack_store {
@@ -162,13 +162,20 @@ static const struct stack_node *lookup(const struct thread *t, uint64_t index, u
 	return t->levels[index].node;
 }
 
-static const struct stack_node *lookup_name(const struct stack_store *all, uint64_t name)
+static struct level *level_of_name(const struct stack_store *all, uint64_t name)
 {
 	struct named *found = NULL;
 
 	if (name)
 		HASH_FIND(hh, all->names, &name, sizeof(name), found);
-	return found ? found->node : NULL;
+	return found ? &found->level : NULL;
+}
+
+static const struct stack_node *lookup_name(const struct stack_store *all, uint64_t name)
+{
+	const struct level *level = level_of_name(all, name);
+
+	return level ? level->node : NULL;
 }
 
 static int take_named(struct stack_store *all, const struct pcce_segment *segment)
@@ -184,7 +191,7 @@ static int take_named(struct stack_store *all, const struct pcce_segment *segmen
 	if (!entry)
 		return -ENOMEM;
 	entry->name = segment->generation;
-	entry->node = node;
+	entry->level = (struct level){segment->generation, segment->base, node, true};
 	HASH_ADD(hh, all->names, name, sizeof(entry->name), entry);
 	if (!hash_added(entry)) {
 		free(entry);
@@ -234,17 +241,30 @@ int stack_store_take(struct stack_store *all, const struct pcce_sample *s,
 
 /* ---- samples that are left out --------------------------------------------------- */
 
+/* The segment at an index, if it has this generation and no sample has carried it. t: NULL if names
+ * identify segments. */
+static struct level *late_level(const struct stack_store *all, const struct thread *t,
+				uint32_t index, uint64_t generation)
+{
+	struct level *level = !t	     ? level_of_name(all, generation)
+			      : index < t->n ? &t->levels[index]
+					     : NULL;
+
+	return level && generation && level->generation == generation && level->late ? level : NULL;
+}
+
 /* How many segments below the sample no sample has carried. What is below a segment never changes,
  * so they are the newest ones. */
-static uint32_t count_late(const struct thread *t, const struct pcce_sample *s)
+static uint32_t count_late(const struct stack_store *all, const struct thread *t,
+			   const struct pcce_sample *s)
 {
 	uint64_t generation = s->below;
 	uint32_t n = 0;
 
-	for (uint32_t i = s->n_below; i && i <= t->n; i--) {
-		const struct level *level = &t->levels[i - 1];
+	while (n < s->n_below) {
+		const struct level *level = late_level(all, t, s->n_below - n - 1, generation);
 
-		if (!generation || level->generation != generation || !level->late)
+		if (!level)
 			break;
 		generation = level->base.id;
 		n++;
@@ -264,15 +284,20 @@ int stack_store_complete(struct stack_store *all, const struct pcce_sample *s,
 			 const struct pcce_sample **out)
 {
 	size_t entries = sizeof(*s) + s->n_entries * sizeof(struct pcce_entry), size;
-	struct thread *t = s->n_below ? thread_of(all, s) : NULL;
+	bool named = s->flags & PCCE_SAMPLE_BY_CONTENT;
+	struct thread *t = s->n_below && !named ? thread_of(all, s) : NULL;
+	uint64_t generation = s->below;
 	struct pcce_segment *to;
+	struct level *level;
 	void *grown;
 	uint32_t n;
 
 	*out = s;
-	if (!t)
-		return s->n_below ? -ENOMEM : 0;
-	n = count_late(t, s);
+	if (!s->n_below || s->n_below > PCCE_AREA_SEGMENTS)
+		return 0;
+	if (!t && !named)
+		return -ENOMEM;
+	n = count_late(all, t, s);
 	if (!n && !s->n_segments)
 		return 0;
 	size = entries + n * sizeof(*to) + s->n_stack * sizeof(uint64_t);
@@ -286,10 +311,13 @@ int stack_store_complete(struct stack_store *all, const struct pcce_sample *s,
 	memcpy(all->complete, s, entries);
 	all->complete->n_segments = n;
 	to = (struct pcce_segment *)((char *)all->complete + entries);
-	for (uint32_t i = s->n_below - n; i < s->n_below; i++)
-		carry(&t->levels[i], i, to++);
+	for (uint32_t i = 1; i <= n; i++) {
+		level = late_level(all, t, s->n_below - i, generation);
+		generation = level->base.id;
+		carry(level, s->n_below - i, &to[n - i]);
+	}
 	if (s->n_stack)
-		memcpy(to, pcce_sample_stack(s), s->n_stack * sizeof(uint64_t));
+		memcpy(to + n, pcce_sample_stack(s), s->n_stack * sizeof(uint64_t));
 	*out = all->complete;
 	return 0;
 }
@@ -353,7 +381,7 @@ void stack_store_sweep(struct stack_store *all)
 		for (uint32_t i = 0; i < t->n; i++)
 			stack_store_keep(t->levels[i].node);
 	HASH_ITER (hh, all->names, name, next_name)
-		stack_store_keep(name->node);
+		stack_store_keep(name->level.node);
 	HASH_ITER (hh, all->nodes, node, next_node) {
 		if (!node->kept) {
 			HASH_DEL(all->nodes, node);

@@ -3,7 +3,7 @@
  * Tests that samples which are left out keep no segments from later ones (stream/stack_store.h).
  * Simulated threads push and pop segments at random. A sampler sends each segment once, and at most
  * some with one sample. A part of the samples is left out. A reader of the others must know the
- * same stacks as a reader of all.
+ * same stacks as a reader of all. Samples of the kernel module name segments by their content.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,9 @@ static void push_segment(struct simulated *t)
 {
 	struct pcce_segment *s = &t->segment[t->n];
 
-	*s = (struct pcce_segment){.generation = ++t->generation, .index = t->n};
+	t->generation += THREADS;
+	*s = (struct pcce_segment){.generation = t->generation + (uint64_t)(t - threads),
+				   .index = t->n};
 	s->base.id = t->n ? t->segment[t->n - 1].generation : 0;
 	/* Some contents are equal. */
 	for (int i = 0; i < PCCE_SEGMENT_ENTRIES; i++)
@@ -54,12 +56,13 @@ static void change_stack(struct simulated *t)
 }
 
 /* Fills in the sample of a thread, with the segments that were not sent. */
-static void take_sample(struct simulated *t, struct pcce_sample *s)
+static void take_sample(struct simulated *t, struct pcce_sample *s, uint32_t flags)
 {
 	struct pcce_segment *to = (struct pcce_segment *)(s + 1);
 	uint32_t first = t->n;
 
-	*s = (struct pcce_sample){.pid = 1, .tid = (uint32_t)(t - threads), .n_below = t->n};
+	*s = (struct pcce_sample){
+		.pid = 1, .tid = (uint32_t)(t - threads), .n_below = t->n, .flags = flags};
 	if (!t->n)
 		return;
 	s->below = t->segment[t->n - 1].generation;
@@ -71,7 +74,7 @@ static void take_sample(struct simulated *t, struct pcce_sample *s)
 	}
 }
 
-int main(void)
+static void run(uint32_t flags, const char *name)
 {
 	size_t size = sizeof(struct pcce_sample) + SENT_MAX * sizeof(struct pcce_segment);
 	struct stack_store *all = stack_store_new(), *some = stack_store_new();
@@ -79,13 +82,16 @@ int main(void)
 	uint64_t wrong = 0, impossible = 0, unknown = 0;
 	int err = all && some && s ? 0 : 1;
 
+	memset(threads, 0, sizeof(threads));
+	kept = left_out = longest = 0;
+	printf("# %s\n", name);
 	for (int i = 0; i < STEPS && !err; i++) {
 		struct simulated *t = &threads[any(THREADS)];
 		const struct stack_node *below, *other;
 		const struct pcce_sample *out;
 
 		change_stack(t);
-		take_sample(t, s);
+		take_sample(t, s, flags);
 		err = stack_store_take(all, s, &below);
 		if (err || any(5)) {
 			left_out++;
@@ -117,5 +123,11 @@ int main(void)
 	stack_store_free(all);
 	stack_store_free(some);
 	free(s);
+}
+
+int main(void)
+{
+	run(0, "segments have generations");
+	run(PCCE_SAMPLE_BY_CONTENT, "segments have names");
 	return tap_done();
 }
