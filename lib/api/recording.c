@@ -41,8 +41,8 @@ static int load_all(struct pcce_decode_recording *r, const char *path, const voi
 		return -ENOMEM;
 	names.streams = r->streams;
 	err = path ? recording_open(path, NULL, &names.stream, &r->recording, why)
-		   : recording_open_memory(data, size, "the recording in memory", NULL,
-					   &names.stream, &r->recording, why);
+		   : recording_open_memory(data, size, "the recording in memory", &names.stream,
+					   &r->recording, why);
 	err = err ? err : recording_names_finish(&names, r->recording);
 	if (err)
 		return err;

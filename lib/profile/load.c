@@ -207,14 +207,14 @@ static int read_samples(struct profile *p, const struct profile_options *o, stru
 	return r;
 }
 
-static int load_profile(struct profile *p, const struct profile_source *s,
-			const struct profile_options *o, struct error *why)
+static int load_profile(struct profile *p, const char *path, const struct profile_options *o,
+			struct error *why)
 {
 	static const struct selection everything;
 	const struct selection *selection = o->select ? o->select : &everything;
 	int r = prepare_profile(p, o, selection);
 
-	r = r ? r : profile_read(p, s, why);
+	r = r ? r : profile_read(p, path, why);
 	if (!r) {
 		p->in->kept |= p->calls;
 		profile_show_events(p, selection);
@@ -234,37 +234,21 @@ static int load_profile(struct profile *p, const struct profile_source *s,
 	return o->tree ? profile_finish_tree(p) : 0;
 }
 
-static int load_new_profile(const struct profile_source *s, const struct profile_options *o,
-			    struct profile **out, struct error *why)
+int profile_load(const char *path, const struct profile_options *o, struct profile **out,
+		 struct error *why)
 {
 	struct profile *p = calloc(1, sizeof(*p));
 	int r;
 
 	*why = (struct error){0};
-	r = p ? load_profile(p, s, o, why) : -ENOMEM;
+	r = p ? load_profile(p, path, o, why) : -ENOMEM;
 	progress_end();
 	if (r) {
 		profile_free(p);
 		if (r == -ENOMEM)
-			error_set(why, r, "cannot read %s: out of memory", s->name);
+			error_set(why, r, "cannot read %s: out of memory", path);
 		return r;
 	}
 	*out = p;
 	return 0;
-}
-
-int profile_load(const char *path, const struct profile_options *o, struct profile **out,
-		 struct error *why)
-{
-	const struct profile_source s = {.path = path, .name = path};
-
-	return load_new_profile(&s, o, out, why);
-}
-
-int profile_load_memory(const void *data, size_t size, const char *name,
-			const struct profile_options *o, struct profile **out, struct error *why)
-{
-	const struct profile_source s = {.data = data, .size = size, .name = name};
-
-	return load_new_profile(&s, o, out, why);
 }

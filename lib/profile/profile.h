@@ -103,8 +103,6 @@ struct profile_options {
 /* 0, or -errno with one sentence in why. */
 int profile_load(const char *path, const struct profile_options *o, struct profile **out,
 		 struct error *why);
-int profile_load_memory(const void *data, size_t size, const char *name,
-			const struct profile_options *o, struct profile **out, struct error *why);
 void profile_free(struct profile *p);
 
 /* Makes another selection. The profile must be loaded with options.again. 0 or -ENOMEM. */

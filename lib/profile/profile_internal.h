@@ -76,17 +76,9 @@ struct profile_internals {
 
 #define PROFILE_SUM 0x80000000u
 
-/* Where a recording is. */
-struct profile_source {
-	const char *path; /* NULL: in memory */
-	const void *data;
-	size_t size;
-	const char *name; /* in messages */
-};
-
 /* read.c: opens the recording and reads all records but samples. 0, or -errno; -ENOMEM can come
  * without a sentence. */
-int profile_read(struct profile *p, const struct profile_source *s, struct error *why);
+int profile_read(struct profile *p, const char *path, struct error *why);
 
 /* decode_pass.c: decodes all samples into the sink. below: contexts continue with the creation
  * contexts of their threads. progress: what progress() shows. Returns the same as profile_read().

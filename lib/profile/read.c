@@ -60,7 +60,7 @@ static void copy_recording_info(struct profile *p, const struct recording *r)
 	p->unknown = r->unknown;
 }
 
-int profile_read(struct profile *p, const struct profile_source *s, struct error *why)
+int profile_read(struct profile *p, const char *path, struct error *why)
 {
 	static const struct stream_ops ops = {.event = see_sample};
 	struct first_pass pass = {{&ops, NULL}, p};
@@ -69,9 +69,7 @@ int profile_read(struct profile *p, const struct profile_source *s, struct error
 		p->names,
 		p->streams};
 	struct recording *r;
-	int err = s->path ? recording_open(s->path, "reading", &names.stream, &r, why)
-			  : recording_open_memory(s->data, s->size, s->name, "reading",
-						  &names.stream, &r, why);
+	int err = recording_open(path, "reading", &names.stream, &r, why);
 
 	if (err)
 		return err;

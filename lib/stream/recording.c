@@ -352,9 +352,8 @@ int recording_open(const char *path, const char *progress_text, struct stream *t
 	return finish_opening(r, progress_text, to, out, why);
 }
 
-int recording_open_memory(const void *memory, size_t size, const char *name,
-			  const char *progress_text, struct stream *to, struct recording **out,
-			  struct error *why)
+int recording_open_memory(const void *memory, size_t size, const char *name, struct stream *to,
+			  struct recording **out, struct error *why)
 {
 	struct recording *r = new_recording(name);
 
@@ -362,7 +361,7 @@ int recording_open_memory(const void *memory, size_t size, const char *name,
 		return error_set(why, -ENOMEM, "cannot read %s: out of memory", name);
 	r->memory = memory;
 	r->size = size;
-	return finish_opening(r, progress_text, to, out, why);
+	return finish_opening(r, NULL, to, out, why);
 }
 
 void recording_end_samples(struct recording *r)

@@ -98,8 +98,8 @@ struct recording {
  */
 int recording_open(const char *path, const char *progress, struct stream *to,
 		   struct recording **out, struct error *why);
-int recording_open_memory(const void *memory, size_t size, const char *name, const char *progress,
-			  struct stream *to, struct recording **out, struct error *why);
+int recording_open_memory(const void *memory, size_t size, const char *name, struct stream *to,
+			  struct recording **out, struct error *why);
 void recording_close(struct recording *r);
 /* Opens a reader at the beginning of the recording, for users that ask for one record after the
  * other.  The caller closes it before the recording. 0, or -errno with a whole sentence in why. */

@@ -82,7 +82,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(copy, data, size);
 	seal(copy, size);
 	s.stacks = stack_store_new();
-	if (recording_open_memory(copy, size, "input", NULL, &to, &s.recording, &why) ||
+	if (recording_open_memory(copy, size, "input", &to, &s.recording, &why) ||
 	    recording_samples(s.recording, NULL, s.stacks, decode, &s, &why))
 		fuzz_refused(why.text);
 	recording_close(s.recording);
