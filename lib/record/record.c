@@ -324,9 +324,12 @@ static int begin_recording(struct recorder *r, const struct sampler_config *conf
 /* ---- the chain ------------------------------------------------------------------ */
 
 /* Looks whether a debugger is attached to a process, whose samples are marked from then on. */
-static int look_for_tracer(struct recorder *r, pid_t pid)
+static int look_for_tracer(struct recorder *r, pid_t pid, bool *traced)
 {
-	if (!running_look(&r->running, pid))
+	bool first;
+
+	*traced = running_look(&r->running, pid, &first);
+	if (!first)
 		return 0;
 	r->traced = r->traced ? r->traced : pid;
 	return stream_pass(r->watch.next, spoiled, (uint32_t)pid);
@@ -337,10 +340,10 @@ static int look_for_tracer(struct recorder *r, pid_t pid)
 static int mark_traced(struct recorder *r, struct stream_event *e)
 {
 	size_t size = pcce_sample_size(e->sample);
-	pid_t pid = (pid_t)e->sample->pid;
-	int err = look_for_tracer(r, pid);
+	bool traced;
+	int err = look_for_tracer(r, (pid_t)e->sample->pid, &traced);
 
-	if (err || !running_traced(&r->running, pid))
+	if (err || !traced)
 		return err;
 	if (size > r->marked_size) {
 		struct pcce_sample *grown = realloc(r->marked, size);
@@ -373,7 +376,8 @@ static int watch_summary_event(struct stream *s, struct stream_event *e)
 static int watch_process(struct stream *s, const struct pcce_rec_process *rec, const char *comm)
 {
 	struct recorder *r = (struct recorder *)s;
-	int err = look_for_tracer(r, (pid_t)rec->ppid);
+	bool traced;
+	int err = look_for_tracer(r, (pid_t)rec->ppid, &traced);
 
 	if ((pid_t)rec->pid == r->main_pid)
 		r->main_module = NULL;
@@ -477,6 +481,7 @@ static int watch_tracers(struct recorder *r)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	unsigned int left = LOOKS;
+	bool traced;
 	int err = 0;
 
 	if (now < r->traced_due)
@@ -488,7 +493,7 @@ static int watch_tracers(struct recorder *r)
 		if (p->ended || p->traced)
 			continue;
 		left--;
-		err = look_for_tracer(r, p->pid);
+		err = look_for_tracer(r, p->pid, &traced);
 	}
 	return err;
 }

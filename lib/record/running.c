@@ -40,7 +40,8 @@ static struct seen_process *seen_of(struct running *r, pid_t pid, bool add)
 
 int running_note(struct running *r, const struct pcce_rec_process *p)
 {
-	bool by_traced = running_traced(r, (pid_t)p->ppid);
+	const struct seen_process *parent = seen_of(r, (pid_t)p->ppid, false);
+	bool by_traced = parent && parent->traced;
 	size_t n = r->n;
 	struct seen_process *seen = seen_of(r, (pid_t)p->pid, true);
 
@@ -133,25 +134,23 @@ static bool is_same_program(pid_t a, pid_t b)
 	       first.st_ino == second.st_ino;
 }
 
-bool running_traced(struct running *r, pid_t pid)
+bool running_look(struct running *r, pid_t pid, bool *first)
 {
-	const struct seen_process *p = seen_of(r, pid, false);
-
-	return p && p->traced;
-}
-
-bool running_look(struct running *r, pid_t pid)
-{
-	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	struct seen_process *p = seen_of(r, pid, false);
+	uint64_t now;
 	pid_t tracer;
 
-	if (!p || p->traced || p->ended || now < p->asked + LOOK_NS)
+	*first = false;
+	if (!p || p->traced || p->ended)
+		return p && p->traced;
+	now = clock_ns(CLOCK_MONOTONIC);
+	if (now < p->asked + LOOK_NS)
 		return false;
 	p->asked = now;
 	tracer = tracer_of(pid);
 	p->ended = tracer < 0;
 	p->traced = tracer > 0 && tracer != getpid() && !is_same_program(tracer, pid);
+	*first = p->traced;
 	return p->traced;
 }
 

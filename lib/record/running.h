@@ -26,10 +26,9 @@ struct running { /* empty: all zeros */
 int running_note(struct running *r, const struct pcce_rec_process *p);
 /* How many of the processes, apart from one, still run? */
 size_t running_count(const struct running *r, pid_t except);
-/* Was the process traced by another one than this? It, or the process that it is a copy of. */
-bool running_traced(struct running *r, pid_t pid);
-/* Looks whether it is so now. True if it is so for the first time. */
-bool running_look(struct running *r, pid_t pid);
+/* Is or was the process traced by another one than this? Or the process that it is a copy of?
+ * *first: it was not so at the last look. */
+bool running_look(struct running *r, pid_t pid, bool *first);
 void running_free(struct running *r);
 
 /* A number that a process keeps until it executes a program. 0: not known. */
