@@ -127,12 +127,13 @@ struct pcce_count_block {
 	__u64 reserved[2];
 };
 
+/* Aligned to 16 bytes. Its first two words become complete in one instruction. */
 struct pcce_count_counter {
 	__u32 node;  /* number of a unit */
 	__u32 place; /* 1 + index of the place; 0: not complete */
-	__u64 id;    /* after the entry */
-	__u64 ext;   /* the same */
 	__u64 count;
+	__u64 id;  /* after the entry */
+	__u64 ext; /* the same */
 };
 
 struct pcce_count_hot_node {

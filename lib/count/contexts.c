@@ -348,7 +348,7 @@ static uint64_t most_missing(const struct pcce_count_hot_counter *c, size_t n, u
 	}
 	if (missing && least > missing && least < UINT64_MAX)
 		missing = least;
-	/* Only damaged counters have more; or a jump has left the first call of a context. */
+	/* Only damaged counters have more. */
 	return missing < epsilon_n ? missing : epsilon_n;
 }
 

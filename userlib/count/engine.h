@@ -32,9 +32,9 @@
 #define AREA_ROOT 64
 #define COUNTER_NODE 0
 #define COUNTER_PLACE 4
-#define COUNTER_ID 8
-#define COUNTER_EXT 16
-#define COUNTER_COUNT 24
+#define COUNTER_COUNT 8
+#define COUNTER_ID 16
+#define COUNTER_EXT 24
 #define NODE_ID 8
 #define NODE_SITE 16
 #define NODE_PARENT 24
@@ -155,9 +155,9 @@ ASSERT_AT(pcce_count_config, tpoff, CONFIG_TPOFF);
 ASSERT_AT(pcce_count_area, root, AREA_ROOT);
 ASSERT_AT(pcce_count_counter, node, COUNTER_NODE);
 ASSERT_AT(pcce_count_counter, place, COUNTER_PLACE);
+ASSERT_AT(pcce_count_counter, count, COUNTER_COUNT);
 ASSERT_AT(pcce_count_counter, id, COUNTER_ID);
 ASSERT_AT(pcce_count_counter, ext, COUNTER_EXT);
-ASSERT_AT(pcce_count_counter, count, COUNTER_COUNT);
 ASSERT_AT(pcce_count_node, id, NODE_ID);
 ASSERT_AT(pcce_count_node, site, NODE_SITE);
 ASSERT_AT(pcce_count_node, parent_address, NODE_PARENT);
@@ -366,16 +366,21 @@ static inline struct pcce_count_counter *find_counter(struct thread *t, const st
 	return NULL;
 }
 
-/* Makes a counter that of the current context, and counts. The place is what makes it complete. */
+/* Makes a counter that of the current context, and counts: in one instruction, so that a handler
+ * which jumps away leaves no call without a context. */
 static inline void fill_counter(struct thread *t, const struct pcce_page *p,
 				const struct pcce_count_node *n, uint32_t place,
 				struct pcce_count_counter *c, uint32_t weight)
 {
-	c->node = unit_number(n);
+	struct pair *counted = (struct pair *)c, before, after;
+
 	c->id = p->id;
 	c->ext = p->ext;
-	c->count += weight;
-	__atomic_store_n(&c->place, place, __ATOMIC_RELEASE);
+	do {
+		before = *counted;
+		after.first = (uint64_t)place << 32 | unit_number(n);
+		after.second = before.second + weight;
+	} while (!replace_pair(counted, before, after));
 	add_to_index(&t->counters, c, COUNTERS);
 	make_recent(t);
 }
