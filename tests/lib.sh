@@ -226,7 +226,8 @@ samples_add_up() {
 # samples between a jump (or a signal's arrival) and the end of the runtime's work on it.
 # allow_lost=N demands N lost samples.  Any number may be lost since the machine was busy (late), or
 # since their threads ended (blocked), and up to 5 percent without a reason (max_unexplained=N):
-# when a thread leaves its CPU before a late timer has run, the periods that had passed are lost.
+# each time a thread gets or leaves a CPU, half a microsecond of its time has no clock, and if it
+# leaves before a late timer has run, the periods that had passed are lost.
 recording_is_exact() {
 	local name=$1 data=$2 minimum=$3 samples exact outside truncated undecodable lost unexplained late blocked
 	if ! pcce-report -i "$data" --stats >"$data.stats" 2>"$data.stats.err"; then

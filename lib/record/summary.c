@@ -112,9 +112,9 @@ static void warn_of_losses(const struct record_summary *s)
 		"were lost: their threads ended, and blocked the signal; use -b bpf as root");
 	warn_of(lost[PCCE_LOSS_UNEXPLAINED], few,
 		!strcmp(s->sampler, "bpf")
-			? "were lost: the clock was late, or another BPF program was running on "
-			  "that CPU; use a lower -F, or -b kmod"
-			: "were lost: the clock was late; use a lower -F");
+			? "were lost: threads sleep often, the clock was late, or another BPF "
+			  "program was running on that CPU; use a lower -F, or -b kmod"
+			: "were lost: threads sleep often, or the clock was late; use a lower -F");
 	warn_of(s->account->due.merged, s->account->samples / 10,
 		"merged into others, which have their weights: they came too fast; use a lower -F");
 }

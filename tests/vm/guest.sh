@@ -26,7 +26,7 @@ is() { # NAME GOT WANTED
 	if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "got:    $2" "wanted: $3"; fi
 }
 # The emulator's clock is often late: removes the warning of that.
-without_late_clock() { grep -v 'samples were lost: the clock was late'; }
+without_late_clock() { grep -v 'samples were lost: .*the clock was late'; }
 
 check "the module loads" insmod /t/pcce_sampler.ko
 is "the device is for root only" "$(stat -c '%a %u %g' /dev/pcce)" "600 0 0"
