@@ -32,27 +32,27 @@ $(BENCH_PARTS):
 
 bench_objects = $(addprefix $(O)/obj/bench/,$(addsuffix .o,$(1)))
 
-$(O)/bench/contexts: $(call bench_objects,paper/contexts paper/static paper/lines paper/replay \
-		paper/program paper/tree) $(TOOLLIB)
+$(O)/bench/contexts: $(call bench_objects,papers/contexts papers/static papers/lines papers/replay \
+		papers/program papers/tree) $(TOOLLIB)
 	$(link_tool)
 
-$(O)/bench/cuts: $(call bench_objects,paper/cuts paper/program paper/tree) $(TOOLLIB)
+$(O)/bench/cuts: $(call bench_objects,papers/cuts papers/program papers/tree) $(TOOLLIB)
 	$(link_tool)
 
-$(O)/bench/implicit: $(call bench_objects,paper/implicit paper/hybrid paper/frames paper/program \
-		paper/tree) $(TOOLLIB)
+$(O)/bench/implicit: $(call bench_objects,papers/implicit papers/hybrid papers/frames \
+		papers/program papers/tree) $(TOOLLIB)
 	$(link_tool)
 
-$(O)/bench/slots: $(call bench_objects,large/slots paper/program) $(TOOLLIB)
+$(O)/bench/slots: $(call bench_objects,large/slots papers/program) $(TOOLLIB)
 	$(link_tool)
 
-$(O)/bench/trees: $(call bench_objects,hot/trees) $(TOOLLIB)
+$(O)/bench/trees: $(call bench_objects,papers/hot/trees) $(TOOLLIB)
 	$(link_tool)
 
-$(O)/bench/count_patch: $(call bench_objects,paper/count_patch paper/program) $(TOOLLIB)
+$(O)/bench/count_patch: $(call bench_objects,papers/count_patch papers/program) $(TOOLLIB)
 	$(link_tool)
 
-$(O)/bench/without_additions: $(call bench_objects,paper/without_additions paper/program) \
+$(O)/bench/without_additions: $(call bench_objects,papers/without_additions papers/program) \
 		$(TOOLLIB)
 	$(link_tool)
 
@@ -66,10 +66,10 @@ $(O)/bench/graph: $(call bench_objects,scale/graph) $(TOOLLIB)
 # Linked into programs that are counted.
 COUNT_FLAGS := -std=gnu11 $(WARN) -O2 -g -fPIC -mgeneral-regs-only -ftls-model=initial-exec \
 	-fno-stack-protector -U_FORTIFY_SOURCE
-$(O)/bench/count.o: bench/paper/count.c bench/paper/count_entry.S bench/paper/count.h \
+$(O)/bench/count.o: bench/papers/count.c bench/papers/count_entry.S bench/papers/count.h \
 		$(O)/obj/.flags
 	$(call say,CC,$<)
-	@mkdir -p $(@D) $(O)/obj/bench/paper
-	$(Q)$(CC) $(COUNT_FLAGS) -c -o $(O)/obj/bench/paper/count.o bench/paper/count.c
-	$(Q)$(CC) -fPIC -g -c -o $(O)/obj/bench/paper/count_entry.o bench/paper/count_entry.S
-	$(Q)ld -r -o $@ $(O)/obj/bench/paper/count.o $(O)/obj/bench/paper/count_entry.o
+	@mkdir -p $(@D) $(O)/obj/bench/papers
+	$(Q)$(CC) $(COUNT_FLAGS) -c -o $(O)/obj/bench/papers/count.o bench/papers/count.c
+	$(Q)$(CC) -fPIC -g -c -o $(O)/obj/bench/papers/count_entry.o bench/papers/count_entry.S
+	$(Q)ld -r -o $@ $(O)/obj/bench/papers/count.o $(O)/obj/bench/papers/count_entry.o

@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <pcce/abi.h>
-#include "bench/paper/program.h"
+#include "bench/papers/program.h"
 #include "elf/encoding_table.h"
 #include "encode/encode.h"
 #include "profile/call_counts_read.h"

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "bench/paper/program.h"
+#include "bench/papers/program.h"
 #include "elf/encoding_table.h"
 #include "elf/module.h"
 #include "elf/x86.h"

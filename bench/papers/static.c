@@ -16,8 +16,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "bench/paper/lines.h"
-#include "bench/paper/static.h"
+#include "bench/papers/lines.h"
+#include "bench/papers/static.h"
 
 enum colour { WHITE, OPEN, DONE };
 

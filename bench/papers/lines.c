@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <uthash.h>
-#include "bench/paper/lines.h"
+#include "bench/papers/lines.h"
 
 struct source {
 	UT_hash_handle hh;

@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "bench/paper/hybrid.h"
-#include "bench/paper/tree.h"
+#include "bench/papers/hybrid.h"
+#include "bench/papers/tree.h"
 
 static const char columns[] =
 	"program,order,calls,noted_inside,noted_outside,indirect,callbacks,other,moving,zero,added,"

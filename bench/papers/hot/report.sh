@@ -4,7 +4,7 @@
 # hot/report.sh TITLE TREES.csv TIMES.csv DIRECTORY: prints the tables of hot.sh, and draws its
 # figures in DIRECTORY.  TREES.csv has lines program;run;name;value, TIMES.csv program;column;value.
 
-. "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../../lib.sh"
 title=$1 csv=$2 times=$3 results=$4
 
 # ---- tables --------------------------------------------------------------------------

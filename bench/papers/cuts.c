@@ -22,8 +22,8 @@
 #include <string.h>
 #include <pcce/abi.h>
 #include "base/array.h"
-#include "bench/paper/program.h"
-#include "bench/paper/tree.h"
+#include "bench/papers/program.h"
+#include "bench/papers/tree.h"
 #include "encode/gates.h"
 #include "profile/call_counts_read.h"
 

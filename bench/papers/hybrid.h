@@ -8,9 +8,9 @@
 #ifndef PCCE_BENCH_HYBRID_H
 #define PCCE_BENCH_HYBRID_H
 
-#include "bench/paper/count.h"
-#include "bench/paper/frames.h"
-#include "bench/paper/program.h"
+#include "bench/papers/count.h"
+#include "bench/papers/frames.h"
+#include "bench/papers/program.h"
 
 struct hybrid_options {
 	/* order in-edges by their counts in this run, not by estimates: a bound for any estimate */

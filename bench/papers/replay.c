@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "bench/paper/replay.h"
+#include "bench/papers/replay.h"
 
 #define NO_ENTRY 0u
 

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "bench/paper/tree.h"
+#include "bench/papers/tree.h"
 
 int count_file_open(const char *path, const struct count_file **out, struct error *why)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "bench/paper/program.h"
+#include "bench/papers/program.h"
 #include "encode/encode.h"
 #include "encode/pipeline.h"
 

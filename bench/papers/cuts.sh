@@ -5,18 +5,18 @@
 # cold: the compiler's estimates, a recording with samples, one with counts, or -fprofile-use.  The
 # profiles are of another input than the counted run, and of that run itself as a bound.
 #
-#   bench/cuts.sh [PROGRAM...]       of lua, sqlite, tcc and vim
+#   bench/papers/cuts.sh [PROGRAM...]       of lua, sqlite, tcc and vim
 #   OPT=-O2                          how the programs are compiled
 #   COMPILER="other same"            which profiles of the compiler are made; each is two builds
 #   FREQUENCY=5000                   of samples
 #
-# The call graph, the guards and the cuts are those of pcce-encode (bench/paper/cuts.c).  Each call
+# The call graph, the guards and the cuts are those of pcce-encode (bench/papers/cuts.c).  Each call
 # is counted in the calling context tree, as in paper.sh.  The counts of the counted run itself are
 # read from this tree: a recording of all contexts of vim takes minutes to write.
 #
 # Tables go to the terminal and to build/bench/cuts-OPT.csv.
 
-. "$(dirname "$0")/programs.sh"
+. "$(dirname "$0")/../programs.sh"
 programs=("$@")
 [ ${#programs[@]} != 0 ] || programs=(lua sqlite tcc vim)
 : "${OPT:=-O2}" "${COMPILER=other same}" "${FREQUENCY:=5000}"
@@ -31,10 +31,10 @@ failed=0
 # shellcheck disable=SC2016 # the command expands them
 other_command() { # PROGRAM
 	case $1 in
-	lua) echo "\"\$prog\" \"$top/bench/cuts/lua.lua\"" ;;
-	sqlite) echo "\"\$prog\" -batch :memory: <\"$top/bench/cuts/sqlite.sql\"" ;;
+	lua) echo "\"\$prog\" \"$top/bench/papers/cuts/lua.lua\"" ;;
+	sqlite) echo "\"\$prog\" -batch :memory: <\"$top/bench/papers/cuts/sqlite.sql\"" ;;
 	vim)
-		echo "\"\$prog\" -u NONE -i NONE -n -N -es -S \"$top/bench/cuts/vim.vim\"" \
+		echo "\"\$prog\" -u NONE -i NONE -n -N -es -S \"$top/bench/papers/cuts/vim.vim\"" \
 			"\"$out/programs/inputs/text\""
 		;;
 	tcc)
@@ -44,7 +44,7 @@ other_command() { # PROGRAM
 			'-DONE_SOURCE=1 -c "$@"'
 		;;
 	*)
-		echo "cuts: cannot profile $1: bench/cuts has no other input for it" >&2
+		echo "cuts: cannot profile $1: bench/papers/cuts has no other input for it" >&2
 		return 1
 		;;
 	esac

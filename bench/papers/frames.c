@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "bench/paper/frames.h"
+#include "bench/papers/frames.h"
 
 static int by_start(const void *a, const void *b)
 {

@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # Makes the paper's tables and its figure by exhaustive counting.  Each call of instrumented code is
-# counted in the calling context tree (bench/paper/count.c).  The tree gives what the encoding would
-# have done, and what the paper's hybrid encoding could save (bench/paper/hybrid.c).
+# counted in the calling context tree (count.c).  The tree gives what the encoding would have done,
+# and what the paper's hybrid encoding could save (hybrid.c).
 #
-#   bench/paper.sh [PROGRAM...]      OPT="-O0": how the programs are compiled; -O2 is another table
+#   bench/papers/paper.sh [PROGRAM...]    OPT="-O0": how programs are compiled; -O2 is another table
 #
 # Tables go to the terminal, to build/bench/paper-OPT.csv and to build/bench/hybrid-OPT.csv.  Depths
 # go to build/bench/depths/, and the figure to build/bench/depths-OPT.svg.
 
-. "$(dirname "$0")/programs.sh"
+. "$(dirname "$0")/../programs.sh"
 programs=("$@")
 [ ${#programs[@]} != 0 ] || mapfile -t programs < <(all_programs)
 : "${OPT:=-O0}"

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <pcce/abi.h>
-#include "bench/paper/hybrid.h"
+#include "bench/papers/hybrid.h"
 
 enum hybrid_case { CASE_NONE, CASE_GUARD, CASE_ADD };
 

@@ -4,7 +4,7 @@
 # Makes the tables and figures of D'Elia, Demetrescu and Finocchi, "Mining hot calling contexts in
 # small space", with pcce-record --count.
 #
-#   bench/hot.sh [PROGRAM...]   by default those of tests/programs, bench/programs and
+#   bench/papers/hot.sh [PROGRAM...]   by default those of tests/programs, bench/programs and
 #                               bench/programs/hot
 #
 #   OPT=-O2      how the programs are compiled
@@ -16,10 +16,10 @@
 #
 # All numbers go to build/bench/hot/*.csv: program, run, name, value.  A run is `exact`, or
 # PHI/RATIO with epsilon = phi / RATIO, or one of those with bursts or Lossy Counting.
-# bench/hot/trees.c says what the names are.  Tables go to the terminal, and figures to
+# bench/papers/hot/trees.c says what the names are.  Tables go to the terminal, and figures to
 # build/bench/hot/*.svg.
 
-. "$(dirname "$0")/programs.sh"
+. "$(dirname "$0")/../programs.sh"
 all_hot_programs() {
 	local f
 	all_programs
@@ -41,7 +41,7 @@ failed=0
 export BENCH_USE=$scratch/use
 
 mkdir -p "$out/bench"
-$CC -O2 -c -o "$out/bench/own_use.o" "$top/bench/hot/own_use.c" &&
+$CC -O2 -c -o "$out/bench/own_use.o" "$top/bench/papers/hot/own_use.c" &&
 	$CC -O2 -c -o "$out/bench/hook.o" "$top/bench/hook.c" || exit 1
 
 # run PREFIX...: runs the built program's workload, the program under PREFIX.  Sets seconds and
@@ -195,7 +195,7 @@ if [ "$TREES" = 0 ]; then
 	exit $failed
 fi
 cat "$rows"/* >"$results/trees-$word.csv" || exit 1
-"$top/bench/hot/report.sh" "programs compiled with $OPT" "$results/trees-$word.csv" \
+"$top/bench/papers/hot/report.sh" "programs compiled with $OPT" "$results/trees-$word.csv" \
 	"$results/times-$word.csv" "$results" || failed=1
 describe_machine
 exit $failed

@@ -6,8 +6,8 @@
 #ifndef PCCE_BENCH_REPLAY_H
 #define PCCE_BENCH_REPLAY_H
 
-#include "bench/paper/count.h"
-#include "bench/paper/program.h"
+#include "bench/papers/count.h"
+#include "bench/papers/program.h"
 
 /* n[depth]: the number of function instances at that depth. */
 struct depths {

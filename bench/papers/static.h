@@ -3,7 +3,7 @@
 #ifndef PCCE_BENCH_STATIC_H
 #define PCCE_BENCH_STATIC_H
 
-#include "bench/paper/program.h"
+#include "bench/papers/program.h"
 
 struct static_counts {
 	uint64_t lines; /* of the program's source files that exist */

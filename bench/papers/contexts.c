@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <pcce/abi.h>
-#include "bench/paper/replay.h"
-#include "bench/paper/static.h"
-#include "bench/paper/tree.h"
+#include "bench/papers/replay.h"
+#include "bench/papers/static.h"
+#include "bench/papers/tree.h"
 
 static const char columns[] =
 	"program,lines,files,nodes,edges,recursive,indirect,outside,"

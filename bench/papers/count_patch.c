@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "bench/paper/program.h"
+#include "bench/papers/program.h"
 #include "encode/patch.h"
 #include "elf/x86.h"
 
@@ -52,7 +52,7 @@ static int patch_all(const struct program *p, uint8_t *image, struct error *why)
 		const struct callgraph_site *s = &p->graph.sites[i];
 		const char *name = p->graph.funcs[s->func].name;
 		struct pcce_table_site unused = {};
-		struct patch_slots patch;
+		struct patch_slots patch = {};
 
 		if (!s->before_len && !s->after_len)
 			continue;

@@ -4,7 +4,7 @@
 #define PCCE_BENCH_TREE_H
 
 #include "base/error.h"
-#include "bench/paper/count.h"
+#include "bench/papers/count.h"
 
 /* Maps the file until the end of the process.  Returns 0, or -errno with a sentence fragment in why
  * that continues the file's name. */
