@@ -42,6 +42,7 @@
 #include <bpf/bpf_core_read.h>
 
 #include <pcce/abi.h>
+#include <pcce/page_reader.h>
 #include <pcce/stack_blocks.h>
 #include "bpf/kernel.h"
 #include "bpf/places.h"
@@ -133,17 +134,16 @@ static __always_inline __u32 separate_number(__u32 n)
 	return n;
 }
 
-#define BASE __builtin_offsetof(struct pcce_page, base)
-#define BASE_AND_ENTRIES (sizeof(struct pcce_entry) * (1 + PCCE_SEGMENT_ENTRIES))
+static __always_inline int read_user(void *to, __u64 from, __u64 bytes)
+{
+	return !bpf_probe_read_user(to, bytes, (const void *)from);
+}
 
 /* Reads the head and both halves. */
 static __always_inline int read_thread_page(__u8 *to, __u64 page)
 {
-	const struct pcce_page *head = (const struct pcce_page *)to;
-
-	if (bpf_probe_read_user(to, HEAD + PCCE_OFF_HALF + PCCE_OFF_FULL, (const void *)page))
-		return 0;
-	return head->magic == PCCE_PAGE_MAGIC && head->version == PCCE_PAGE_VERSION;
+	return read_user(to, page, HEAD + PCCE_OFF_HALF + PCCE_OFF_FULL) &&
+	       pcce_page_is_valid((const struct pcce_page *)to, page);
 }
 
 static __always_inline void move_entries(struct pcce_entry *to, const struct pcce_entry *from)
@@ -193,112 +193,35 @@ static __noinline __u64 find_thread_page(__u64 fsbase, struct sampler_control *c
 	return 0;
 }
 
-struct stack {		  /* the encoding stack as it is in the thread page */
-	__u64 page, area; /* area: as in the page, later its address */
-	__u64 below;	  /* generation of the segment below the current one */
-	__u64 tid;
-	__u32 off, place;
-	__u32 n_entries, n_below, n_segments;
-};
-
-static __always_inline __u64 segment_generation(const struct stack *s, __u64 index)
+/* Reads the unsent segments, behind the entries. Returns flags of the sample. */
+static __noinline __u32 read_new_segments(__u8 *to, struct pcce_page_stack *s, __u64 tid,
+					  struct sampler_control *control, __u32 *n_segments)
 {
-	__u64 generation = 0;
-
-	bpf_probe_read_user(&generation, sizeof(generation),
-			    (const void *)(s->area + index * sizeof(struct pcce_segment)));
-	return generation;
-}
-
-/* Of segments 0 .. n - 2, finds the first that was not sent. Generations grow with the index. */
-static __always_inline __u64 find_first_unsent(const struct stack *s, __u64 n, __u64 sent)
-{
-	__u64 low = 0, high = n - 1;
-	int i;
-
-	/* Mostly only the newest one is unsent. */
-	if (!high || (__s64)(segment_generation(s, high - 1) - sent) <= 0)
-		return high;
-	high--;
-	for (i = 0; i < 17 && low < high; i++) {
-		__u64 middle = (low + high) / 2;
-
-		if ((__s64)(segment_generation(s, middle) - sent) > 0)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return high;
-}
-
-/*
- * Reads the unsent segments, behind the entries. All of them except the newest are in the area, if
- * there is one. The newest is in the area or in the page's other half.
- */
-static __noinline __u32 read_new_segments(__u8 *to, struct stack *s,
-					  struct sampler_control *control)
-{
-	__u32 index = (__u32)s->tid % SAMPLER_SENT, flags = 0;
+	__u64 at = HEAD + (__u64)s->n_entries * sizeof(struct pcce_entry), before;
+	__u32 index = (__u32)tid % SAMPLER_SENT, flags;
 	struct sampler_sent *known = bpf_map_lookup_elem(&sent, &index);
-	__u64 first, all, stored, size, at = HEAD + (__u64)s->n_entries * sizeof(struct pcce_entry),
-					last = s->below;
-	__u64 kept = (s->place & PCCE_PLACE_HELD) == PCCE_PLACE_KEPT;
-	__u64 before;
+	struct pcce_chosen chosen;
 
-	if (!known || !control)
+	if (!known || !control || !n_segments)
 		return PCCE_SAMPLE_TRUNCATED;
-	before = known->tid == s->tid ? known->generation : 0;
-	if ((__s64)(s->below - before) <= 0) {
-		control->tid = s->tid;
+	before = known->tid == tid ? known->generation : 0;
+	flags = pcce_choose_unsent(&chosen, s, before, read_user);
+	if (!(chosen.stored + chosen.kept)) {
+		control->tid = tid;
 		control->generation = before;
-		return 0;
+		return flags;
 	}
-	/* Some have no place. */
-	if (s->n_below - kept > PCCE_AREA_CAPACITY(s->area))
-		s->area = 0;
-	s->area = PCCE_AREA_ADDRESS(s->area);
-	if ((!s->area && !kept) || s->n_below > PCCE_AREA_SEGMENTS)
-		return PCCE_SAMPLE_TRUNCATED;
-	/* Without an area there is only the segment that is kept in the page. */
-	first = s->area ? find_first_unsent(s, s->n_below, before) : s->n_below - 1;
-	all = s->n_below - first;
-	if (all > PCCE_SAMPLE_SEGMENTS) {
-		/* The next samples carry the rest. */
-		all = PCCE_SAMPLE_SEGMENTS;
-		kept = 0;
-		last = segment_generation(s, first + all - 1);
-		flags = PCCE_SAMPLE_TRUNCATED;
-	}
-	stored = all - kept;
-	size = stored * sizeof(struct pcce_segment);
 	opaque(at);
-	if (at > HEAD + PCCE_OFF_FULL)
+	/* The verifier knows nothing of what the ring has. So it follows the search once for all
+	 * numbers that it can find. */
+	*(volatile __u64 *)to = chosen.stored;
+	chosen.stored = *(volatile __u64 *)to;
+	if (at > HEAD + PCCE_OFF_FULL || chosen.stored > PCCE_SAMPLE_SEGMENTS ||
+	    !pcce_copy_segments((struct pcce_segment *)(to + at), s, &chosen, read_user))
 		return PCCE_SAMPLE_TRUNCATED;
-	opaque(size);
-	if (size > PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment))
-		return PCCE_SAMPLE_TRUNCATED;
-	if (size &&
-	    bpf_probe_read_user(to + at, size,
-				(const void *)(s->area + first * sizeof(struct pcce_segment))))
-		return PCCE_SAMPLE_TRUNCATED;
-	if (kept) {
-		struct pcce_segment *newest;
-
-		at += size;
-		opaque(at);
-		if (at >
-		    HEAD + PCCE_OFF_FULL + (PCCE_SAMPLE_SEGMENTS - 1) * sizeof(struct pcce_segment))
-			return PCCE_SAMPLE_TRUNCATED;
-		newest = (struct pcce_segment *)(to + at);
-		newest->generation = s->below;
-		newest->index = s->n_below - 1;
-		if (bpf_probe_read_user(&newest->base, BASE_AND_ENTRIES,
-					(const void *)(s->page + BASE + (~s->off & PCCE_OFF_HALF))))
-			return PCCE_SAMPLE_TRUNCATED;
-	}
-	s->n_segments = (__u32)all;
-	known->tid = s->tid;
-	known->generation = last;
+	*n_segments = chosen.stored + chosen.kept;
+	known->tid = tid;
+	known->generation = chosen.last;
 	return flags;
 }
 
@@ -550,13 +473,13 @@ static __always_inline int sample_thread(struct event_context *event)
 {
 	struct task_struct *task = event_task(event);
 	__u64 ip, sp, r11, kip = 0, id = 0, ext = 0, fsbase = task->thread.fsbase, pos, size, at;
-	__u64 segment_size = 1ULL << segment_shift, segment, system_call = -1ULL;
+	__u64 segment_size = 1ULL << segment_shift, segment, system_call = -1ULL, page;
 	__u32 cpu = bpf_get_smp_processor_id(), index, flags = 0, pid, tid;
 	struct stack_copy copy = {};
 	struct sampler_control *control;
-	struct stack stack = {};
+	struct pcce_page_stack stack = {};
 	struct pcce_sample *out;
-	__u32 n_stack = 0;
+	__u32 n_stack = 0, n_segments = 0;
 	__u8 *to;
 
 	/* This comes before the paths divide: the verifier follows this search once for each path
@@ -610,48 +533,40 @@ static __always_inline int sample_thread(struct event_context *event)
 			kip = event->ip;
 	}
 
-	stack.page = fsbase + (__u64)control->offset;
-	if (!read_thread_page(to, stack.page)) {
-		stack.page = find_thread_page(fsbase, control);
-		if (stack.page && !read_thread_page(to, stack.page))
-			stack.page = 0;
+	page = fsbase + (__u64)control->offset;
+	if (!read_thread_page(to, page)) {
+		page = find_thread_page(fsbase, control);
+		if (page && !read_thread_page(to, page))
+			page = 0;
 	}
-	if (stack.page && belongs_to_other(task, system_call, ((const struct pcce_page *)to)->tid))
-		stack.page = 0;
-	if (stack.page) {
+	if (page && belongs_to_other(task, system_call, ((const struct pcce_page *)to)->tid))
+		page = 0;
+	if (page) {
 		const struct pcce_page *head = (const struct pcce_page *)to;
 
 		id = head->id;
 		ext = head->ext;
-		stack.off = head->off;
-		stack.place = head->place;
-		stack.area = head->area;
-		if ((stack.off & ~(__u32)PCCE_OFF_HALF) > PCCE_OFF_FULL) {
-			flags |= PCCE_SAMPLE_READ_FAULT;
-		} else {
-			stack.n_entries = (stack.off & PCCE_OFF_USED) / sizeof(struct pcce_entry);
-			stack.n_below = stack.place >> PCCE_PLACE_SHIFT;
-			if (stack.off & PCCE_OFF_HALF)
-				move_upper_half(to, separate_number(stack.n_entries));
-		}
+		flags |= pcce_page_describe(&stack, head, page);
+		if (stack.upper)
+			move_upper_half(to, separate_number(stack.n_entries));
 		if (stack.n_below) {
 			stack.below = head->base.id;
-			stack.tid = (__u32)task->pid;
 			/* Usually all have been sent. */
-			if (control->tid != stack.tid ||
-			    (__s64)(stack.below - control->generation) > 0)
-				flags |= read_new_segments(to, &stack, control);
+			if (control->tid != (__u32)task->pid ||
+			    !pcce_all_sent(&stack, control->generation))
+				flags |= read_new_segments(to, &stack, (__u32)task->pid, control,
+							   &n_segments);
 		}
 	} else {
 		flags |= PCCE_SAMPLE_OUTSIDE;
 	}
-	if (copy_stacks == SAMPLER_COPY_ALL || (copy_stacks && stack.page)) {
+	if (copy_stacks == SAMPLER_COPY_ALL || (copy_stacks && page)) {
 		copy.from = sp & -(__u64)PCCE_STACK_BLOCK;
 		copy.end = sp & 7 ? 0
 				  : pcce_stack_end(sp, task->mm->start_stack, fsbase,
-						   *(volatile __u32 *)&stack_bytes, !stack.page);
+						   *(volatile __u32 *)&stack_bytes, !page);
 		copy.at = at + HEAD + (__u64)stack.n_entries * sizeof(struct pcce_entry) +
-			  (__u64)stack.n_segments * sizeof(struct pcce_segment);
+			  (__u64)n_segments * sizeof(struct pcce_segment);
 		copy.index = index;
 		copy.group = pcce_stack_group((__u32)task->pid);
 		n_stack = copy_user_stack(&copy);
@@ -677,7 +592,7 @@ static __always_inline int sample_thread(struct event_context *event)
 		out->weight = period > 0xffffffff ? 0xffffffff : period ? period : 1;
 	}
 	out->n_entries = stack.n_entries;
-	out->n_segments = stack.n_segments;
+	out->n_segments = n_segments;
 	out->n_below = stack.n_below;
 	out->n_stack = n_stack;
 	out->event = 0;
@@ -691,7 +606,7 @@ static __always_inline int sample_thread(struct event_context *event)
 		return 0;
 	}
 	size = SAMPLER_SKIP + sizeof(*out) + (__u64)stack.n_entries * sizeof(struct pcce_entry) +
-	       (__u64)stack.n_segments * sizeof(struct pcce_segment) + (__u64)n_stack * 8;
+	       (__u64)n_segments * sizeof(struct pcce_segment) + (__u64)n_stack * 8;
 	if (at + size >= segment_size)
 		size = segment_size - at;
 	barrier();
