@@ -38,13 +38,9 @@
  * can read the ring. */
 static bool read_page_head(void *to, u64 page, u32 n)
 {
-	const struct pcce_page *head = to;
 	size_t bytes = PCCE_HEAD + n * sizeof(struct pcce_entry);
 
-	if (!IS_ALIGNED(page, PCCE_PAGE_ALIGN))
-		return false;
-	if (pcce_read_user(to, page, bytes) && head->magic == PCCE_PAGE_MAGIC &&
-	    head->version == PCCE_PAGE_VERSION)
+	if (pcce_read_user(to, page, bytes) && pcce_page_is_valid(to, page))
 		return true;
 	memset(to, 0, bytes);
 	return false;
@@ -72,17 +68,12 @@ static u64 find_task_page(const struct pcce_session *s, struct pcce_cpu *c, u64 
 
 /* Reads the current segment with its base, unless the first `have` entries of the lower half
  * suffice. */
-static bool read_current_segment(void *to, const struct pcce_stack *stack, u32 have)
+static bool read_current_segment(void *to, const struct pcce_page_stack *stack, u32 have)
 {
-	u32 half = stack->off & PCCE_OFF_HALF, used = stack->off & PCCE_OFF_USED;
-	size_t base = offsetof(struct pcce_page, base);
-
-	if (stack->off <= have * sizeof(struct pcce_entry))
+	if (!stack->upper && stack->n_entries <= have)
 		return true;
-	if (stack->off - half > PCCE_OFF_FULL || used % sizeof(struct pcce_entry))
-		return false;
-	return pcce_read_user(to + base, stack->page + base + half,
-			      sizeof(struct pcce_entry) + used);
+	return pcce_read_user(to + PCCE_READER_BASE, stack->base,
+			      (1 + stack->n_entries) * sizeof(struct pcce_entry));
 }
 
 /*
@@ -115,9 +106,9 @@ void pcce_read_page(const struct pcce_session *s, struct pcce_cpu *c, void *to, 
 		    struct pcce_reading *r)
 {
 	const struct pcce_page *head = to;
-	struct pcce_stack stack = {};
-	u32 have = FEW + MORE / 2, places;
-	u64 base;
+	struct pcce_page_stack stack;
+	u32 have = FEW + MORE / 2;
+	u64 base, page;
 
 	if (!get_thread_pointer(&base, r->flags & PCCE_SAMPLE_KERNEL)) {
 		r->flags |= PCCE_SAMPLE_READ_FAULT;
@@ -127,10 +118,10 @@ void pcce_read_page(const struct pcce_session *s, struct pcce_cpu *c, void *to, 
 		have = 0; /* two reads: first the header, then what it says */
 	else if (c->entries > FEW)
 		have = min_t(u32, c->entries + MORE, PCCE_SEGMENT_ENTRIES);
-	stack.page = c->found ? base + c->offset : 0;
-	if (!stack.page || !read_page_head(to, stack.page, have)) {
-		stack.page = find_task_page(s, c, base);
-		if (!stack.page || !read_page_head(to, stack.page, have)) {
+	page = c->found ? base + c->offset : 0;
+	if (!page || !read_page_head(to, page, have)) {
+		page = find_task_page(s, c, base);
+		if (!page || !read_page_head(to, page, have)) {
 			r->flags |= PCCE_SAMPLE_OUTSIDE;
 			return;
 		}
@@ -142,22 +133,14 @@ void pcce_read_page(const struct pcce_session *s, struct pcce_cpu *c, void *to, 
 	r->has_page = true;
 	r->id = head->id;
 	r->ext = head->ext;
-	stack.off = head->off;
-	stack.place = head->place;
-	stack.area = PCCE_AREA_ADDRESS(head->area);
-	places = PCCE_AREA_CAPACITY(head->area);
-	if (!read_current_segment(to, &stack, have)) {
+	if (pcce_page_describe(&stack, head, page) || !read_current_segment(to, &stack, have)) {
 		r->flags |= PCCE_SAMPLE_READ_FAULT;
 		return;
 	}
-	r->n_entries = (stack.off & PCCE_OFF_USED) / sizeof(struct pcce_entry);
-	r->n_below = stack.place >> PCCE_PLACE_SHIFT;
-	c->entries = stack.off & PCCE_OFF_HALF ? UPPER : r->n_entries;
-	if (r->n_below) {
-		bool kept = (stack.place & PCCE_PLACE_HELD) == PCCE_PLACE_KEPT;
-
-		if (r->n_below - kept > places)
-			stack.area = 0;
+	r->n_entries = stack.n_entries;
+	r->n_below = stack.n_below;
+	c->entries = stack.upper ? UPPER : stack.n_entries;
+	if (stack.n_below) {
 		stack.below = head->base.id;
 		pcce_read_segments(s, c, &stack, to, room, r);
 	}

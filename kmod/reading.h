@@ -5,7 +5,7 @@
 #define PCCE_READING_H
 
 #include <linux/uaccess.h>
-#include <pcce/abi.h>
+#include <pcce/page_reader.h>
 
 /* Offset of the entries, in the page as in a record: the page is read over the record's
  * beginning. */
@@ -27,8 +27,8 @@ static inline size_t pcce_record_size(const struct pcce_reading *r)
 	       r->n_segments * sizeof(struct pcce_segment) + r->n_stack * sizeof(u64);
 }
 
-/* False: not all of it can be read, or not now. */
-static inline bool pcce_read_user(void *to, u64 from, size_t bytes)
+/* Is a pcce_read_fn. */
+static inline int pcce_read_user(void *to, u64 from, u64 bytes)
 {
 	return !copy_from_user_nofault(to, (const void __user *)from, bytes);
 }

@@ -26,10 +26,9 @@
  * program can lie about its generations. It then confuses only its own stacks, because the tag also
  * comes from the task.
  *
- * Which segments have to be read? Mostly only the newest is unknown, so the search goes down from
- * there, segment by segment; after many steps it continues by bisection. The search may be wrong
- * about what is known. It ends with a segment that is known, or at the outermost one. From there on
- * all segments are read, as many as one sample may carry. The next samples carry the rest.
+ * The search for the oldest unknown segment (pcce/page_reader.h) may be wrong, since tables forget.
+ * It ends with a segment that is known, or at the outermost one. From there on all segments are
+ * read, as many as one sample may carry. The next samples carry the rest.
  */
 #include <linux/limits.h>
 #include <linux/random.h>
@@ -115,72 +114,26 @@ static void learn_name(struct pcce_segments *g, u64 generation, u64 name)
 	WRITE_ONCE(victim->check, tag ^ name);
 }
 
-static u64 read_generation(const struct pcce_stack *stack, u32 index)
-{
-	u64 generation;
-
-	if (!pcce_read_user(&generation, stack->area + index * sizeof(struct pcce_segment),
-			    sizeof(generation)))
-		return 0;
-	return generation;
-}
-
-/* The segment below the first one that is read. */
-struct lowest {
-	u32 index; /* index of the first one that is read */
-	u64 generation, name;
+/* The search for a segment whose name is known. */
+struct search {
+	struct pcce_segments *g;
+	const struct pcce_page_stack *stack;
+	u64 generation, name; /* of the last segment that was found; 0: none was */
 };
 
-static bool find_named_segment(struct pcce_segments *g, const struct pcce_stack *stack, u32 index,
-			       struct lowest *l)
+static int has_name(void *ctx, u64 index)
 {
-	u64 generation = read_generation(stack, index), name = find_name(g, generation);
+	struct search *f = ctx;
+	u64 generation, name;
 
+	if (!pcce_read_user(&generation, pcce_stored_segment(f->stack, index), sizeof(generation)))
+		return 0;
+	name = find_name(f->g, generation);
 	if (!name)
-		return false;
-	*l = (struct lowest){index + 1, generation, name};
-	return true;
-}
-
-/* Finds the lowest of n segments to read; the newest one is not known. */
-static struct lowest find_lowest(struct pcce_segments *g, const struct pcce_stack *stack, u32 n)
-{
-	struct lowest l = {};
-	u32 low = 0, high = n - 1, i;
-
-	for (i = 0; i < NEAR && high; i++) {
-		if (find_named_segment(g, stack, high - 1, &l))
-			return l;
-		high--;
-	}
-	while (low < high) {
-		u32 middle = low + (high - low) / 2;
-
-		if (find_named_segment(g, stack, middle, &l))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return l;
-}
-
-/* Copies n segments, the first with this index. If kept, the newest one is still only in the other
- * half of the page. */
-static bool copy_segments(struct pcce_segment *to, const struct pcce_stack *stack, u32 first, u32 n,
-			  bool kept)
-{
-	u32 stored = n - kept;
-	struct pcce_segment *newest = &to[stored];
-
-	if (stored && !pcce_read_user(to, stack->area + first * sizeof(*to), stored * sizeof(*to)))
-		return false;
-	if (!kept)
-		return true;
-	newest->generation = stack->below;
-	return pcce_read_user(&newest->base,
-			      stack->page + offsetof(struct pcce_page, base) +
-				      (~stack->off & PCCE_OFF_HALF),
-			      sizeof(*newest) - offsetof(struct pcce_segment, base));
+		return 0;
+	f->generation = generation;
+	f->name = name;
+	return 1;
 }
 
 static u64 hash_segment(const struct pcce_segments *g, const struct pcce_segment *segment)
@@ -193,33 +146,35 @@ static u64 hash_segment(const struct pcce_segments *g, const struct pcce_segment
 }
 
 /*
- * Gives n segments from l->index on their names. Moves those that have not been sent to the
- * beginning, in order, and writes their generations to `brings`. l becomes the generation and the
- * name of the last segment. Returns the number of unsent segments.
+ * Gives n segments their names. The first one has this index, and below it is the segment that was
+ * found. Moves those that have not been sent to the beginning, in order, and writes their
+ * generations to `brings`. f becomes the generation and the name of the last segment. Returns the
+ * number of unsent segments.
  */
-static u32 name_segments(struct pcce_segments *g, struct pcce_segment *segments, u32 n, u64 *brings,
-			 struct lowest *l)
+static u32 name_segments(struct search *f, struct pcce_segment *segments, u64 first, u32 n,
+			 u64 *brings)
 {
+	struct pcce_segments *g = f->g;
 	u32 i, kept = 0;
 
 	for (i = 0; i < n; i++) {
 		struct pcce_segment *segment = &segments[i];
 		u64 generation = segment->generation;
-		u32 index = l->index + i;
+		u64 index = first + i;
 
 		if (!generation) { /* this place holds no segment */
-			l->generation = 0;
-			l->name = 0;
+			f->generation = 0;
+			f->name = 0;
 			continue;
 		}
 		segment->index = index;
-		segment->base.id = index && segment->base.id == l->generation ? l->name : 0;
+		segment->base.id = index && segment->base.id == f->generation ? f->name : 0;
 		segment->base.site = PCCE_MARK_WORD;
-		l->generation = generation;
-		l->name = hash_segment(g, segment);
-		segment->generation = l->name;
-		if (READ_ONCE(g->sent[l->name % SENT]) == l->name) {
-			learn_name(g, generation, l->name);
+		f->generation = generation;
+		f->name = hash_segment(g, segment);
+		segment->generation = f->name;
+		if (READ_ONCE(g->sent[f->name % SENT]) == f->name) {
+			learn_name(g, generation, f->name);
 			continue;
 		}
 		if (kept != i)
@@ -230,15 +185,15 @@ static u32 name_segments(struct pcce_segments *g, struct pcce_segment *segments,
 }
 
 void pcce_read_segments(const struct pcce_session *s, struct pcce_cpu *c,
-			const struct pcce_stack *stack, void *to, size_t room,
+			const struct pcce_page_stack *stack, void *to, size_t room,
 			struct pcce_reading *r)
 {
 	struct pcce_segments *g = s->segments;
 	size_t at = PCCE_HEAD + r->n_entries * sizeof(struct pcce_entry);
 	struct pcce_segment *segments = to + at;
-	bool kept = (stack->place & PCCE_PLACE_HELD) == PCCE_PLACE_KEPT;
-	struct lowest l;
-	u32 n;
+	struct search found = {.g = g, .stack = stack};
+	u64 first = stack->n_below - 1, max, n;
+	struct pcce_chosen chosen;
 
 	r->flags |= PCCE_SAMPLE_BY_CONTENT;
 	r->below = find_name(g, stack->below);
@@ -246,21 +201,18 @@ void pcce_read_segments(const struct pcce_session *s, struct pcce_cpu *c,
 		return;
 	r->flags |= PCCE_SAMPLE_TRUNCATED;
 	/* Without a generation the segment never existed: what is below is lost. */
-	if (!stack->below || (!stack->area && !kept) || r->n_below > PCCE_AREA_SEGMENTS)
+	if (!stack->below || (!stack->area && !stack->kept))
 		return;
-	/* Without an area there is only the segment that is kept in the page. */
-	l = stack->area ? find_lowest(g, stack, r->n_below)
-			: (struct lowest){.index = r->n_below - 1};
-	n = min_t(size_t, (room - at) / sizeof(*segments), PCCE_SAMPLE_SEGMENTS);
-	if (n < r->n_below - l.index)
-		kept = false;
-	else
-		n = r->n_below - l.index;
-	if (!n || !copy_segments(segments, stack, l.index, n, kept))
+	if (stack->area)
+		first = pcce_find_first_new(stack->n_below, NEAR, has_name, &found);
+	max = min_t(u64, (room - at) / sizeof(*segments), PCCE_SAMPLE_SEGMENTS);
+	pcce_choose_segments(&chosen, stack, first, max);
+	n = chosen.stored + chosen.kept;
+	if (!n || !pcce_copy_segments(segments, stack, &chosen, pcce_read_user))
 		return;
-	r->n_segments = name_segments(g, segments, n, c->brings, &l);
-	if (l.generation == stack->below) {
-		r->below = l.name;
+	r->n_segments = name_segments(&found, segments, first, n, c->brings);
+	if (found.generation == stack->below) {
+		r->below = found.name;
 		r->flags &= ~PCCE_SAMPLE_TRUNCATED;
 	}
 }

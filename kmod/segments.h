@@ -6,14 +6,6 @@
 #include "reading.h"
 #include "session.h"
 
-/* The encoding stack, as in the thread page. */
-struct pcce_stack {
-	u64 page;
-	u64 area;  /* address; 0 if not all segments have a place there */
-	u64 below; /* generation of the segment below the current one */
-	u32 off, place;
-};
-
 size_t pcce_segments_bytes(void); /* what make allocates */
 int pcce_segments_make(struct pcce_session *s);
 void pcce_segments_free(struct pcce_session *s);
@@ -23,7 +15,7 @@ void pcce_segments_free(struct pcce_session *s);
  * r->n_entries entries at `to`, which has room bytes. Sets the fields of r that describe them.
  */
 void pcce_read_segments(const struct pcce_session *s, struct pcce_cpu *c,
-			const struct pcce_stack *stack, void *to, size_t room,
+			const struct pcce_page_stack *stack, void *to, size_t room,
 			struct pcce_reading *r);
 /* The reader can see these segments now: from here on other samples only name them. */
 void pcce_segments_sent(const struct pcce_session *s, const struct pcce_cpu *c, const void *record,
