@@ -3,6 +3,7 @@
  * Copies the thread's context to the ring: the self sampler's one sample, in its signal handler.
  */
 #include <dlfcn.h>
+#include <pcce/page_reader.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -25,90 +26,65 @@ static uint64_t entry_point;
 /* The parts of the encoding stack that a sample gets: the current segment, and the unsent ones
  * below it. */
 struct gathered {
+	struct pcce_page_stack stack;
 	const struct pcce_entry *entries;
-	unsigned int n_entries, n_below, n_segments, n_stored;
-	const struct pcce_segment *stored; /* the first n_stored of n_segments */
-	const struct pcce_entry
-		/* The last of the n_segments (base and entries), or NULL. */
-		*kept;
-	uint64_t below, sent;
-	uint32_t flags;
+	struct pcce_chosen chosen;
+	uint32_t n_segments, flags;
 };
+
+/* The thread reads its own page. */
+static int read_own(void *to, __u64 from, __u64 bytes)
+{
+	memcpy(to, (const void *)(uintptr_t)from, bytes);
+	return 1;
+}
+
+/* The entries of the segment whose base is at an address. */
+static const struct pcce_entry *entries_at(uint64_t base)
+{
+	return (const struct pcce_entry *)(uintptr_t)base + 1;
+}
 
 static void gather_stack(struct gathered *g, uint64_t sent)
 {
 	const struct pcce_page *page = &pcce_page;
-	uint32_t half = page->off & PCCE_OFF_HALF, used = page->off & PCCE_OFF_USED, from;
-	const struct pcce_segment *area =
-		(const struct pcce_segment *)(uintptr_t)PCCE_AREA_ADDRESS(page->area);
-	const struct pcce_entry *bases = &page->base;
 
-	*g = (struct gathered){.sent = sent};
-	if ((page->off & ~(uint32_t)PCCE_OFF_HALF) > PCCE_OFF_FULL) {
-		g->flags = PCCE_SAMPLE_READ_FAULT; /* an impossible off */
+	*g = (struct gathered){.chosen.last = sent};
+	if (!pcce_page_is_valid(page, (uintptr_t)page) || !(page->state & PCCE_STATE_LIVE)) {
+		g->flags = PCCE_SAMPLE_OUTSIDE;
 		return;
 	}
-	g->entries = bases + half / sizeof(*bases) + 1;
-	g->n_entries = used / sizeof(*bases);
-	g->n_below = page->place >> PCCE_PLACE_SHIFT;
-	if (!g->n_below)
-		return;
-	g->below = g->entries[-1].id;
-	if ((int64_t)(g->below - sent) <= 0)
-		return;
-	if ((page->place & PCCE_PLACE_HELD) == PCCE_PLACE_KEPT)
-		g->kept = bases + (half ^ PCCE_OFF_HALF) / sizeof(*bases);
-	/* Some have no place. */
-	if (g->n_below - (g->kept != NULL) > PCCE_AREA_CAPACITY(page->area))
-		area = NULL;
-	if (!area && !g->kept) {
-		g->kept = NULL;
-		g->flags = PCCE_SAMPLE_TRUNCATED;
-		return;
-	}
-	for (from = g->n_below - 1; area && from && (int64_t)(area[from - 1].generation - sent) > 0;
-	     from--)
-		;
-	g->stored = area + from;
-	g->n_segments = g->n_below - from;
-	if (g->n_segments > PCCE_SAMPLE_SEGMENTS) {
-		/* The next samples carry the rest. */
-		g->n_segments = PCCE_SAMPLE_SEGMENTS;
-		g->kept = NULL;
-		g->flags = PCCE_SAMPLE_TRUNCATED;
-	}
-	g->n_stored = g->n_segments - (g->kept != NULL);
-	g->sent = g->kept ? g->below : g->stored[g->n_stored - 1].generation;
+	g->flags = pcce_page_describe(&g->stack, page, (uintptr_t)page);
+	g->entries = entries_at(g->stack.base);
+	if (g->stack.n_below)
+		g->stack.below = g->entries[-1].id;
+	g->flags |= pcce_choose_unsent(&g->chosen, &g->stack, sent, read_own);
+	g->n_segments = (uint32_t)(g->chosen.stored + g->chosen.kept);
 }
 
 static void describe_sites(const struct gathered *g)
 {
-	for (unsigned int i = 0; i < g->n_stored; i++)
-		modules_describe_sites(g->stored[i].entry, PCCE_SEGMENT_ENTRIES);
-	if (g->kept)
-		modules_describe_sites(g->kept + 1, PCCE_SEGMENT_ENTRIES);
-	modules_describe_sites(g->entries, g->n_entries);
+	const struct pcce_segment *stored =
+		(const struct pcce_segment *)(uintptr_t)pcce_stored_segment(&g->stack,
+									    g->chosen.first);
+
+	for (uint64_t i = 0; i < g->chosen.stored; i++)
+		modules_describe_sites(stored[i].entry, PCCE_SEGMENT_ENTRIES);
+	if (g->chosen.kept)
+		modules_describe_sites(entries_at(g->stack.other), PCCE_SEGMENT_ENTRIES);
+	modules_describe_sites(g->entries, g->stack.n_entries);
 }
 
 static void write_stack(const struct gathered *g, void *to, const uint64_t *stack, size_t n_stack)
 {
 	struct pcce_entry *entries = to;
-	struct pcce_segment *segments;
+	struct pcce_segment *segments = (struct pcce_segment *)(entries + g->stack.n_entries);
 
-	if (g->n_entries)
-		memcpy(entries, g->entries, g->n_entries * sizeof(*entries));
-	segments = (struct pcce_segment *)(entries + g->n_entries);
-	if (g->n_stored)
-		memcpy(segments, g->stored, g->n_stored * sizeof(*segments));
-	segments += g->n_stored;
-	if (g->kept) {
-		segments->generation = g->below;
-		segments->index = g->n_below - 1;
-		memcpy(&segments->base, g->kept, (PCCE_SEGMENT_ENTRIES + 1) * sizeof(*entries));
-		segments++;
-	}
+	if (g->stack.n_entries)
+		memcpy(entries, g->entries, g->stack.n_entries * sizeof(*entries));
+	pcce_copy_segments(segments, &g->stack, &g->chosen, read_own);
 	if (n_stack)
-		memcpy(segments, stack, n_stack * sizeof(*stack));
+		memcpy(segments + g->n_segments, stack, n_stack * sizeof(*stack));
 }
 
 static bool is_outermost(const struct pcce_thread *t, uint64_t pc)
@@ -213,8 +189,6 @@ void self_sample(struct pcce_thread *t, ucontext_t *context, uint32_t weight)
 		n_stack = unwind_stack(t, uc, &complete);
 	gather_stack(&g, t->sent);
 	flags = g.flags;
-	if (page->magic != PCCE_PAGE_MAGIC || !(page->state & PCCE_STATE_LIVE))
-		flags |= PCCE_SAMPLE_OUTSIDE;
 	modules_describe((uint64_t)regs[REG_RIP]);
 	describe_sites(&g);
 	/* After the modules: no module that the sample needs is described later than this. */
@@ -230,7 +204,7 @@ void self_sample(struct pcce_thread *t, ucontext_t *context, uint32_t weight)
 		flags |= PCCE_SAMPLE_COPY;
 	}
 	s = ring_reserve(&self_state.ring,
-			 sizeof(*s) + g.n_entries * sizeof(struct pcce_entry) +
+			 sizeof(*s) + g.stack.n_entries * sizeof(struct pcce_entry) +
 				 g.n_segments * sizeof(struct pcce_segment) + (size_t)n_stack * 8,
 			 PCCE_SELF_SAMPLE);
 	if (!s) {
@@ -247,17 +221,17 @@ void self_sample(struct pcce_thread *t, ucontext_t *context, uint32_t weight)
 		.ext = page->ext,
 		.flags = flags,
 		.weight = weight,
-		.n_entries = g.n_entries,
+		.n_entries = g.stack.n_entries,
 		.n_segments = g.n_segments,
-		.n_below = g.n_below,
+		.n_below = g.stack.n_below,
 		.n_stack = (uint32_t)n_stack,
 		.cpu = (uint32_t)sched_getcpu(),
 		.sp = (uint64_t)regs[REG_RSP],
-		.below = g.below,
+		.below = g.stack.below,
 	};
 	write_stack(&g, s + 1, t->stack, (size_t)n_stack);
 	ring_commit(&self_state.ring, s);
-	t->sent = g.sent;
+	t->sent = g.chosen.last;
 }
 
 void self_sample_begin(void)
