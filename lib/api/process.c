@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <pcce/page_reader.h>
 #include <pcce/sample.h>
 #include "api/context.h"
 #include "api/process.h"
@@ -402,7 +403,7 @@ int pcce_decode_process_page(struct pcce_decode_process *p, const struct pcce_pa
 		s.flags |= PCCE_SAMPLE_OUTSIDE;
 	else if (page->version != PCCE_PAGE_VERSION)
 		return refuse(why, "the thread page has another version than this library");
-	else if ((page->off & ~(uint32_t)PCCE_OFF_HALF) > PCCE_OFF_FULL)
+	else if (!pcce_off_is_possible(page->off))
 		s.flags |= PCCE_SAMPLE_READ_FAULT; /* no off of the runtime's */
 	else if (gather_page(&c, &p->stack, s.n_entries))
 		return api_error(why, &reason, error_memory(&reason));
