@@ -10,7 +10,7 @@
  *  2. One read takes the page's header and both halves of the encoding stack. The cost of a read
  *     hardly depends on its size, and a second one would cost as much again. If the current segment
  *     is in the upper half, its entries are moved down. Of the segments below it
- *     (include/pcce/abi.h), the sample carries only those that were not sent with this thread's
+ *     (pcce/page_reader.h), the sample carries only those that were not sent with this thread's
  *     earlier samples: mostly none. So the cost does not depend on the depth of the stack.
  *  3. The user registers come from the event's context if it interrupted user code. Otherwise they
  *     come from where the kernel's entry code saved them.

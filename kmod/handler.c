@@ -12,7 +12,7 @@
  *  - At most PCCE_KMOD_OFFSETS + 3 reads of user memory, of at most a kilobyte each, find and read
  *    the page.
  *  - The encoding stack may have grown by more than a segment since the last sample. Then at most
- *    256 + 16 reads of a word find the new segments.
+ *    256 + 17 reads of a word find the new segments.
  *  - One sample takes at most PCCE_SAMPLE_SEGMENTS of these. They are 147 KB, which are copied and
  *    hashed in less than a tenth of a millisecond.
  *  - A session that counts hashes the entries, and compares four addresses and two places.

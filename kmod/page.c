@@ -8,9 +8,8 @@
  * segments.c reads what is below that segment.
  *
  * The memory belongs to the program. It may hold anything, and another thread may change it at any
- * moment. Therefore each byte is read once, and sizes and addresses are checked after they have
- * been copied. All reads stay in the page that the thread pointer names. Only segments are read
- * outside, in the area that the page names, at most PCCE_SAMPLE_SEGMENTS of them.
+ * moment. pcce/page_reader.h, which all samplers share, tells how what it says is checked. All
+ * reads stay in the page that the thread pointer names, and in the area that the page names.
  *
  * This may run in a hard interrupt or an NMI because of copy_from_user_nofault():
  *
