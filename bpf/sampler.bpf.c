@@ -32,8 +32,6 @@
  *
  * A program on a tracepoint runs for every task in the system. So it looks its process up in a map.
  * Programs on fork, exec and exit maintain the map; these never run in an NMI.
- *
- * With count_contexts, a sample may only be counted (places.h).
  */
 #include <linux/bpf.h>
 #include <linux/types.h>
@@ -45,12 +43,14 @@
 #include <pcce/page_reader.h>
 #include <pcce/stack_blocks.h>
 #include "bpf/kernel.h"
-#include "bpf/places.h"
 #include "bpf/sampler.h"
 
 extern void *bpf_cast_to_kern_ctx(void *ctx) __ksym __weak;
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* Keeps the compiler from removing or moving a check that only the verifier needs. */
+#define opaque(x) asm volatile("" : "+r"(x))
 
 /* The context of a perf_event program, as in user space's bpf_perf_event_data: an ABI, so without
  * CO-RE. */
@@ -601,10 +601,6 @@ static __always_inline int sample_thread(struct event_context *event)
 	out->below = stack.below;
 	out->kip = kip;
 
-	if (count_contexts != SAMPLER_COUNT_NONE && count_sample((struct counted_record *)to)) {
-		control->counted++; /* the next sample overwrites this one */
-		return 0;
-	}
 	size = SAMPLER_SKIP + sizeof(*out) + (__u64)stack.n_entries * sizeof(struct pcce_entry) +
 	       (__u64)n_segments * sizeof(struct pcce_segment) + (__u64)n_stack * 8;
 	if (at + size >= segment_size)

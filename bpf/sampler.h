@@ -17,8 +17,8 @@
  * stack to cold memory costs twice as much.
  *
  * A record begins with SAMPLER_SKIP bytes without meaning (the head of the thread page was read
- * over them), or with struct pcce_claim. Then follow struct pcce_sample and its parts. With
- * PCCE_SAMPLE_COPY, there are only the changed blocks in place of the stack (pcce/stack_blocks.h).
+ * over them). Then follow struct pcce_sample and its parts. With PCCE_SAMPLE_COPY, there are only
+ * the changed blocks in place of the stack (pcce/stack_blocks.h).
  *
  * The writer: if leave names the segment of head, then left = head, and head continues at the start
  * of the next segment. If the largest record has no room before tail + 2 * SIZE, dropped += 1.
@@ -32,7 +32,6 @@
 #define PCCE_BPF_SAMPLER_H
 
 #include <pcce/abi.h>
-#include <pcce/places.h>
 #include <pcce/stack_blocks.h>
 
 /* Most candidates for a thread page's offset from the thread pointer. */
@@ -81,10 +80,9 @@ struct sampler_control { /* of one CPU's ring */
 	__u64 dropped; /* samples without room */
 	/* Samples after which the kernel stopped the event for the rest of a clock tick. */
 	__u64 throttled;
-	__u64 others;  /* runs on a tracepoint for processes that are not followed */
-	__u64 late;    /* periods of a clock that had passed before its timer ran */
-	__u64 counted; /* samples that were counted in places */
-	__u64 reserved2[3];
+	__u64 others; /* runs on a tracepoint for processes that are not followed */
+	__u64 late;   /* periods of a clock that had passed before its timer ran */
+	__u64 reserved2[4];
 };
 
 PCCE_ASSERT_SIZE(sampler_control, 192);
@@ -104,15 +102,6 @@ struct sampler_sent {
 	__u64 tid;
 	__u64 generation;
 };
-
-/* Which samples may be counted (pcce/places.h). */
-enum sampler_count {
-	SAMPLER_COUNT_NONE,
-	SAMPLER_COUNT_ALL,    /* --hot */
-	SAMPLER_COUNT_REFUSED /* --only: those of states that the reader has refused */
-};
-
-PCCE_ASSERT_SIZE(pcce_claim, SAMPLER_SKIP);
 
 /* A process that a tracepoint recording follows. */
 struct sampler_process {

@@ -15,8 +15,6 @@
  *    256 + 17 reads of a word find the new segments.
  *  - One sample takes at most PCCE_SAMPLE_SEGMENTS of these. They are 147 KB, which are copied and
  *    hashed in less than a tenth of a millisecond.
- *  - A session that counts hashes the entries, and compares four addresses and two places.
- *  - A session that aggregates hashes the entries, and makes PROBES comparisons.
  *  - A session that copies stacks reads up to 128 KiB in up to 16 parts of 8 KiB, and compares as
  *    many bytes. If a part cannot be read, at most 16 reads of 512 bytes find where it ends.
  *  - Usually the work is one read of user memory and a few dozen stores.
@@ -46,9 +44,7 @@
 #include <linux/sched.h>
 #include <linux/ktime.h>
 
-#include "aggregate.h"
 #include "compat.h"
-#include "count.h"
 #include "page.h"
 #include "ring.h"
 #include "segments.h"
@@ -61,15 +57,11 @@ static u32 event_weight(const struct pcce_session *s, const struct perf_sample_d
 	return clamp_t(u64, data->period, 1, U32_MAX);
 }
 
-static void write_record(void *to, const struct pcce_sample *sample, u32 type, u32 size)
+static void write_record(void *to, const struct pcce_sample *sample, u32 size)
 {
 	struct pcce_kmod_record *record = to;
 
-	record->size = size;
-	record->type = type;
-	record->last = sample->time;
-	/* A pid is not used again within as many nanoseconds as its last process did execs. */
-	record->image = current->group_leader->start_time + current->self_exec_id;
+	*record = (struct pcce_kmod_record){.size = size, .type = PCCE_KMOD_SAMPLE};
 	*(struct pcce_sample *)(record + 1) = *sample;
 }
 
@@ -80,19 +72,13 @@ static_assert(sizeof(struct pcce_kmod_record) + sizeof(struct pcce_sample) == PC
 static void sample_task(struct pcce_session *s, struct pcce_cpu *c,
 			const struct perf_sample_data *data, struct pt_regs *regs, pid_t pid)
 {
-	bool aggregate = s->config.flags & PCCE_KMOD_AGGREGATE;
-	/* Pairs with the release in pcce_aggregate_rotate(). */
-	u32 segment = smp_load_acquire(&s->generation);
-	u32 size, type = PCCE_KMOD_SAMPLE;
 	struct pcce_reading reading = {};
 	struct pcce_sample sample;
-	struct pcce_claim claim;
 	u64 kip = 0;
 	size_t room;
-	void *to;
+	void *to = pcce_ring_reserve(s, c, &room);
+	u32 size;
 
-	to = aggregate ? pcce_aggregate_reserve(s, c, segment, &room)
-		       : pcce_ring_reserve(s, c, &room);
 	if (!to)
 		return;
 	if (!regs || !user_mode(regs)) {
@@ -125,25 +111,9 @@ static void sample_task(struct pcce_session *s, struct pcce_cpu *c,
 		.below = reading.below,
 		.kip = kip,
 	};
-	if (aggregate) {
-		sample.flags |= PCCE_SAMPLE_COUNTED;
-		sample.sp = 1;
-	}
 	size = pcce_record_size(&reading);
-	if (s->config.flags & PCCE_KMOD_COUNT) {
-		if (pcce_count_sample(s, c, &sample, to + PCCE_HEAD, &claim))
-			return; /* the next sample overwrites this one */
-		if (claim.place != PCCE_NO_PLACE) {
-			*(struct pcce_claim *)(to + size) = claim;
-			size += sizeof(claim);
-			type = PCCE_KMOD_CLAIM;
-		}
-	}
-	write_record(to, &sample, type, size);
-	if (aggregate)
-		pcce_aggregate_commit(s, c, segment);
-	else
-		pcce_ring_commit(s, c, size);
+	write_record(to, &sample, size);
+	pcce_ring_commit(s, c, size);
 	pcce_segments_sent(s, c, to, &reading);
 }
 

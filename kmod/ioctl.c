@@ -90,20 +90,6 @@ static int request_attach(struct pcce_session *s, const void __user *argument, s
 	return err ? err : pcce_session_attach(s, &a);
 }
 
-static int request_rotate(struct pcce_session *s, void __user *argument, size_t size)
-{
-	struct pcce_kmod_rotate r = {};
-	int err;
-
-	/* Check before anything changes. */
-	if (size < PCCE_KMOD_ROTATE_VER0)
-		return -EINVAL;
-	if (size > STRUCT_MAX)
-		return -E2BIG;
-	err = pcce_session_rotate(s, &r);
-	return err ? err : give_struct(argument, size, PCCE_KMOD_ROTATE_VER0, &r, sizeof(r));
-}
-
 static int request_stats(struct pcce_session *s, void __user *argument, size_t size)
 {
 	struct pcce_kmod_stats st = {};
@@ -131,8 +117,6 @@ long pcce_ioctl(struct file *file, unsigned int request, unsigned long argument)
 		return size || argument ? -EINVAL : pcce_session_stop(s);
 	case KIND(PCCE_KMOD_IOC_ATTACH):
 		return request_attach(s, pointer, size);
-	case KIND(PCCE_KMOD_IOC_ROTATE):
-		return request_rotate(s, pointer, size);
 	case KIND(PCCE_KMOD_IOC_STATS):
 		return request_stats(s, pointer, size);
 	default:

@@ -16,8 +16,6 @@
  *   segments.c   reads and names the other segments of the encoding stack
  *   reading.h    what these two share
  *   ring.c       the memory that user space maps
- *   count.c      counts samples of equal states
- *   aggregate.c  aggregates equal samples
  *   compat.h     differences between kernel versions
  *
  * An open file keeps the module loaded, and a mapping keeps the file open. So the module cannot be

@@ -6,12 +6,9 @@
  *
  *      | readers | writers | data of ring 0 | data of ring 1 | ...
  *
- * A session that counts also has what user space tells of claims and addresses, behind the readers,
- * and all places, behind the writers.
- *
  * The handler on that CPU is the only writer; user space is the only reader. The writer never
- * waits: without room it drops the sample and counts it. User space can write only to the readers,
- * and to what is behind them. Nothing in the kernel trusts what is read there.
+ * waits: without room it drops the sample and counts it. User space can write only to the readers.
+ * Nothing in the kernel trusts what is read there.
  *
  * Each ring has room for one record beyond its end, so no record is ever split.
  */
@@ -22,9 +19,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-#include "aggregate.h"
 #include "compat.h"
-#include "count.h"
 #include "reading.h"
 #include "ring.h"
 #include "segments.h"
@@ -32,59 +27,23 @@
 
 #define MEMORY_MAX SZ_1G /* of a session */
 
-/* What a record has room for, beside PCCE_KMOD_RECORD_MAX. */
-static u32 record_rest(const struct pcce_kmod_setup *config)
-{
-	return pcce_stacks_room(config) + pcce_count_room(config);
-}
-
-static u32 ring_segment_bytes(const struct pcce_kmod_setup *config)
-{
-	return PAGE_ALIGN(config->ring_bytes + PCCE_KMOD_RECORD_MAX + record_rest(config));
-}
-
-/* Puts an array at the end of a part, and returns its offset. */
-static u64 lay_out_array(u64 offset, u64 *bytes, u64 more)
-{
-	u64 at = offset + *bytes;
-
-	*bytes += PAGE_ALIGN(more);
-	return at;
-}
-
 static void lay_out_memory(struct pcce_kmod_setup *config)
 {
-	bool aggregate = config->flags & PCCE_KMOD_AGGREGATE,
-	     count = config->flags & PCCE_KMOD_COUNT;
-	u64 places;
-
 	config->n_rings = config->scope == PCCE_KMOD_CPU ? 1 : nr_cpu_ids;
 	config->reader_offset = 0;
 	config->reader_bytes = PAGE_ALIGN(config->n_rings * sizeof(struct pcce_kmod_reader));
-	places = (u64)config->n_rings * config->places;
-	if (count) {
-		config->refused_offset = lay_out_array(config->reader_offset, &config->reader_bytes,
-						       places * sizeof(u32));
-		config->addresses_offset =
-			lay_out_array(config->reader_offset, &config->reader_bytes,
-				      PCCE_ADDRESSES * sizeof(struct pcce_address));
-	}
 	config->writer_offset = config->reader_bytes;
 	config->writer_bytes = PAGE_ALIGN(config->n_rings * sizeof(struct pcce_kmod_writer));
-	if (count)
-		config->places_offset = lay_out_array(config->writer_offset, &config->writer_bytes,
-						      places * sizeof(struct pcce_place));
 	config->data_offset = config->writer_offset + config->writer_bytes;
-	config->segment_stride = aggregate ? ring_segment_bytes(config) : 0;
-	config->data_stride = (aggregate ? 2 : 1) * (u64)ring_segment_bytes(config);
+	config->data_stride =
+		PAGE_ALIGN(config->ring_bytes + PCCE_KMOD_RECORD_MAX + pcce_stacks_room(config));
 }
 
 /* Locked memory is limited for processes without the right to lock any amount. All that a session
  * allocates by its size counts, not only what can be mapped. */
 static int charge_memory(struct pcce_session *s)
 {
-	u64 bytes = s->memory_bytes + pcce_segments_bytes() + pcce_aggregate_bytes(s) +
-		    pcce_stacks_bytes(s) +
+	u64 bytes = s->memory_bytes + pcce_segments_bytes() + pcce_stacks_bytes(s) +
 		    PAGE_ALIGN(num_possible_cpus() * sizeof(struct pcce_cpu));
 	int err;
 
@@ -120,11 +79,8 @@ static void hand_out_rings(struct pcce_session *s, char *memory)
 	const struct pcce_kmod_setup *config = &s->config;
 	struct pcce_kmod_reader *readers = (void *)memory + config->reader_offset;
 	struct pcce_kmod_writer *writers = (void *)memory + config->writer_offset;
-	bool count = config->flags & PCCE_KMOD_COUNT;
 	unsigned int cpu;
 
-	if (count)
-		s->addresses = (void *)memory + config->addresses_offset;
 	for_each_possible_cpu (cpu) {
 		struct pcce_cpu *c = per_cpu_ptr(s->cpus, cpu);
 		u32 ring = config->scope == PCCE_KMOD_CPU ? 0 : cpu;
@@ -136,11 +92,6 @@ static void hand_out_rings(struct pcce_session *s, char *memory)
 		c->reader = &readers[ring];
 		c->writer = &writers[ring];
 		c->data = memory + config->data_offset + ring * config->data_stride;
-		if (!count)
-			continue;
-		c->refused = (u32 *)(memory + config->refused_offset) + ring * config->places;
-		c->places = (struct pcce_place *)(memory + config->places_offset) +
-			    ring * config->places;
 	}
 }
 
@@ -168,8 +119,6 @@ int pcce_rings_make(struct pcce_session *s)
 	err = pcce_segments_make(s);
 	if (!err)
 		err = pcce_stacks_make(s);
-	if (!err && config->flags & PCCE_KMOD_AGGREGATE)
-		err = pcce_aggregate_make(s);
 	if (err)
 		goto fail;
 	/* Pairs with the acquires in pcce_rings_map() and pcce_rings_ready(): a reader that sees
@@ -194,7 +143,6 @@ void pcce_rings_free(struct pcce_session *s)
 		return;
 	for_each_possible_cpu (cpu)
 		irq_work_sync(&per_cpu_ptr(s->cpus, cpu)->wake);
-	pcce_aggregate_free(s);
 	pcce_stacks_free(s);
 	pcce_segments_free(s);
 	vfree(s->memory);
@@ -255,12 +203,8 @@ bool pcce_rings_ready(const struct pcce_session *s)
 
 		if (!c->writer)
 			continue;
-		if (s->config.flags & PCCE_KMOD_AGGREGATE) {
-			if (READ_ONCE(c->used[READ_ONCE(s->generation)]) >= s->config.watermark)
-				return true;
-		} else if (READ_ONCE(c->head) - READ_ONCE(c->reader->tail) >= s->config.watermark) {
+		if (READ_ONCE(c->head) - READ_ONCE(c->reader->tail) >= s->config.watermark)
 			return true;
-		}
 	}
 	return false;
 }
@@ -272,8 +216,8 @@ void *pcce_ring_reserve(struct pcce_session *s, struct pcce_cpu *c, size_t *room
 	/* Pairs with the reader's release of tail: from here on, what it has read may be
 	 * overwritten. */
 	u64 tail = smp_load_acquire(&c->reader->tail), used = c->head - tail;
-	/* Whatever becomes of the sample, a whole stack or a claim has room. */
-	u32 bytes = s->config.ring_bytes - record_rest(&s->config);
+	/* Whatever becomes of the sample, a whole stack has room. */
+	u32 bytes = s->config.ring_bytes - pcce_stacks_room(&s->config);
 
 	if (used > bytes - PCCE_SHORT) {
 		c->dropped[PCCE_KMOD_DROP_FULL]++;

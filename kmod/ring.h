@@ -17,7 +17,7 @@ int pcce_rings_map(struct pcce_session *s, struct vm_area_struct *vma);
 bool pcce_rings_ready(const struct pcce_session *s);
 
 /* For the handler. Returns where it may write a record of up to *room bytes, at least PCCE_SHORT,
- * or NULL. A stack or a claim has room in addition. Commit publishes the record that it has written
+ * or NULL. A stack has room in addition. Commit publishes the record that it has written
  * there. */
 void *pcce_ring_reserve(struct pcce_session *s, struct pcce_cpu *c, size_t *room);
 void pcce_ring_commit(struct pcce_session *s, struct pcce_cpu *c, u32 size);

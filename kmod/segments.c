@@ -10,7 +10,7 @@
  *
  * A sample carries the name of what is below its current segment, and those segments whose names no
  * earlier sample of the session has carried: mostly none. Therefore the price of a sample does not
- * depend on depth, and samples of different threads are easy to compare (aggregate.c).
+ * depend on depth.
  *
  * There are two tables, both of fixed size. They forget entries when they are full; then segments
  * are read or sent again.

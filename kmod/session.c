@@ -8,9 +8,6 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include <pcce/places.h>
-
-#include "aggregate.h"
 #include "hotplug.h"
 #include "ring.h"
 #include "session.h"
@@ -39,18 +36,6 @@ static bool sizes_are_valid(const struct pcce_kmod_setup *c)
 	       c->ring_bytes <= PCCE_KMOD_RING_MAX && c->watermark <= c->ring_bytes;
 }
 
-static int check_counting(const struct pcce_kmod_setup *c)
-{
-	u32 others = PCCE_KMOD_AGGREGATE | PCCE_KMOD_COPY_STACKS;
-
-	if (!(c->flags & PCCE_KMOD_COUNT))
-		return c->flags & PCCE_KMOD_COUNT_REFUSED || c->places ? -EINVAL : 0;
-	return c->flags & others || !is_power_of_2(c->places) || c->places < PCCE_PLACES_MIN ||
-			       c->places > PCCE_PLACES_MAX
-		       ? -EINVAL
-		       : 0;
-}
-
 /* Rejects what perf_event_open() would reject, and perf_event_create_kernel_counter() accepts. */
 static int check_event(const struct pcce_kmod_setup *c)
 {
@@ -71,7 +56,7 @@ static int check_setup(const struct pcce_kmod_setup *c)
 {
 	bool task = c->scope == PCCE_KMOD_TASK || c->scope == PCCE_KMOD_PROCESS;
 
-	if (c->flags & ~PCCE_KMOD_FLAGS || c->reserved0 || c->reserved1 || c->reserved2)
+	if (c->flags & ~PCCE_KMOD_FLAGS || c->reserved0 || c->reserved1)
 		return -EINVAL;
 	if (!task && c->scope != PCCE_KMOD_CPU && c->scope != PCCE_KMOD_SYSTEM)
 		return -EINVAL;
@@ -84,14 +69,9 @@ static int check_setup(const struct pcce_kmod_setup *c)
 		return -EINVAL;
 	if (c->flags & PCCE_KMOD_COPY_ALL && !(c->flags & PCCE_KMOD_COPY_STACKS))
 		return -EINVAL;
-	if (c->flags & PCCE_KMOD_COPY_STACKS && c->flags & PCCE_KMOD_AGGREGATE)
-		return -EINVAL;
-	if (check_counting(c))
-		return -EINVAL;
 	/* The kernel sets these. */
 	if (c->n_rings || c->reader_offset || c->reader_bytes || c->writer_offset ||
-	    c->writer_bytes || c->data_offset || c->data_stride || c->segment_stride ||
-	    c->refused_offset || c->addresses_offset || c->places_offset)
+	    c->writer_bytes || c->data_offset || c->data_stride)
 		return -EINVAL;
 	return sizes_are_valid(c) ? check_event(c) : -EINVAL;
 }
@@ -261,22 +241,6 @@ int pcce_session_stop(struct pcce_session *s)
 	return err;
 }
 
-int pcce_session_rotate(struct pcce_session *s, struct pcce_kmod_rotate *rotate)
-{
-	int err = 0;
-
-	if (mutex_lock_killable(&s->lock))
-		return -EINTR;
-	if (s->state == PCCE_NEW)
-		err = -ENXIO;
-	else if (!(s->config.flags & PCCE_KMOD_AGGREGATE))
-		err = -EINVAL;
-	else
-		pcce_aggregate_rotate(s, rotate);
-	mutex_unlock(&s->lock);
-	return err;
-}
-
 int pcce_session_stats(struct pcce_session *s, struct pcce_kmod_stats *stats)
 {
 	unsigned int cpu;
@@ -293,7 +257,6 @@ int pcce_session_stats(struct pcce_session *s, struct pcce_kmod_stats *stats)
 			stats->throttled += READ_ONCE(c->throttled);
 			stats->no_user += READ_ONCE(c->no_user);
 			stats->late += READ_ONCE(c->late);
-			stats->counted += READ_ONCE(c->counted);
 			for (i = 0; i < PCCE_KMOD_DROP_REASONS; i++)
 				stats->dropped[i] += READ_ONCE(c->dropped[i]);
 			stats->dropped[PCCE_KMOD_DROP_HOTPLUG] += pcce_hotplug_lost(s, c);

@@ -23,8 +23,6 @@
 #include <linux/xarray.h>
 #include <pcce/kmod.h>
 
-struct pcce_address; /* pcce/places.h */
-struct pcce_place;
 struct pcce_segments;	 /* segments.c */
 struct pcce_stack_table; /* pcce/stack_blocks.h */
 
@@ -44,15 +42,11 @@ struct pcce_cpu {
 
 	/* Its ring. NULL: the session does not sample this CPU. */
 	const struct pcce_kmod_reader *reader; /* user space writes it: any value, at any time */
-	/* User space reads it; head and used below are the ones that count. */
+	/* User space reads it; head below is the one that counts. */
 	struct pcce_kmod_writer *writer;
 	char *data;
 	u64 head;
-	u32 used[2];
-	void *index[2];			 /* aggregate.c */
 	struct pcce_stack_table *stacks; /* stacks.c; NULL: no stacks are copied */
-	struct pcce_place *places;	 /* count.c; user space only reads them */
-	const u32 *refused;		 /* user space writes it, as above */
 	struct irq_work wake;
 
 	/* What held for the last sample: the page's offset, and the entries in its lower half, or
@@ -64,7 +58,7 @@ struct pcce_cpu {
 	/* Generations of the segments that the current sample carries. */
 	u64 brings[PCCE_SAMPLE_SEGMENTS];
 
-	u64 samples, counted, throttled, no_user, late;
+	u64 samples, throttled, no_user, late;
 	u64 dropped[PCCE_KMOD_DROP_REASONS];
 
 	/* hotplug.c: since when the CPU has been on line without an event (0: it has one, or is off
@@ -105,8 +99,6 @@ struct pcce_session {
 	struct pcce_cpu __percpu *cpus;
 	char *memory; /* all that can be mapped: readers, writers, data */
 	size_t memory_bytes;
-	void *indexes;			      /* aggregate.c */
-	const struct pcce_address *addresses; /* count.c; user space writes them, as above */
 	struct pcce_segments *segments;
 	struct pcce_stack_table *stacks; /* of all rings */
 	struct mm_struct *charged;	 /* the process that the locked memory is charged to */
@@ -115,7 +107,6 @@ struct pcce_session {
 	/* Handlers read these at any time. */
 	bool active;
 	bool privileged; /* all who started it, or attached to processes, had CAP_PERFMON */
-	u32 generation;	 /* AGGREGATE: the segment that handlers fill */
 	u32 n_offsets;
 	s64 offsets[PCCE_KMOD_OFFSETS];
 
@@ -128,7 +119,6 @@ int pcce_session_setup(struct pcce_session *s, struct pcce_kmod_setup *config);
 int pcce_session_start(struct pcce_session *s);
 int pcce_session_attach(struct pcce_session *s, const struct pcce_kmod_attach *attach);
 int pcce_session_stop(struct pcce_session *s);
-int pcce_session_rotate(struct pcce_session *s, struct pcce_kmod_rotate *rotate);
 int pcce_session_stats(struct pcce_session *s, struct pcce_kmod_stats *stats);
 int pcce_session_places(struct pcce_session *s, const struct pcce_kmod_places *places);
 

@@ -26,7 +26,6 @@ const char *argp_program_version = "pcce-record " PCCE_VERSION;
 
 enum {
 	OPT_VERIFY = 256,
-	OPT_AGGREGATE,
 	OPT_SIGNAL,
 	OPT_FRAMES,
 	OPT_HOT,
@@ -68,8 +67,6 @@ static const struct argp_option options[] = {
 	{"pid", 'p', "PID", 0, "Record a running process, its threads and new children", 0},
 	{"verify", OPT_VERIFY, 0, 0,
 	 "Also unwind the stack at each sample, for pcce-report --stats to compare (self)", 0},
-	{"aggregate", OPT_AGGREGATE, 0, 0,
-	 "Count equal samples in the kernel and record aggregated samples (kmod)", 0},
 	{"hot", OPT_HOT, "PHI[,EPSILON]", OPTION_ARG_OPTIONAL,
 	 "Keep only hot contexts, in bounded memory: all with a share of at least PHI (default: "
 	 "0.0001); counts err by at most EPSILON (default: PHI / 5) of all samples",
@@ -212,8 +209,6 @@ static bool finds_hot(const char *engine)
 /* Refuses options that contradict each other. */
 static void check_record_options(struct argp_state *state, const struct record_options *o)
 {
-	const char *other = o->verify ? "verify" : o->restorer ? "frames" : "aggregate";
-
 	if (o->engine && !o->count)
 		message_usage(state, "cannot use --engine without --count; add --count");
 	if (o->bursts && !o->count)
@@ -229,9 +224,8 @@ static void check_record_options(struct argp_state *state, const struct record_o
 				     "first instruction on; name a command");
 	if (o->count && o->only)
 		message_usage(state, "cannot use --count with --only: leave out one of them");
-	if (o->count && (o->restorer || o->aggregate))
-		message_usage(state, "cannot use --count with --%s: leave out one of them",
-			      o->restorer ? "frames" : "aggregate");
+	if (o->count && o->restorer)
+		message_usage(state, "cannot use --count with --frames: leave out one of them");
 	if (o->count && o->sampled && (o->hot || (o->engine && finds_hot(o->engine))))
 		message_usage(state,
 			      "cannot take samples beside the hot contexts of --count: a summary "
@@ -242,14 +236,14 @@ static void check_record_options(struct argp_state *state, const struct record_o
 			      "cannot use --hot with --engine=%s: leave out one of them, or use "
 			      "--engine=hcct",
 			      o->engine);
-	if (o->restorer && (o->verify || o->aggregate))
-		message_usage(state, "cannot use --frames with --%s: leave out one of them",
-			      o->verify ? "verify" : "aggregate");
+	if (o->restorer && o->verify)
+		message_usage(state, "cannot use --frames with --verify: leave out one of them");
 	if (default_hot()->per_thread && !o->hot && !(o->engine && finds_hot(o->engine)))
 		message_usage(state, "cannot use --per-thread without --hot: all other recordings "
 				     "keep threads apart; leave it out");
-	if (o->hot && (o->verify || o->restorer || o->aggregate))
-		message_usage(state, "cannot use --hot with --%s: leave out one of them", other);
+	if (o->hot && (o->verify || o->restorer))
+		message_usage(state, "cannot use --hot with --%s: leave out one of them",
+			      o->verify ? "verify" : "frames");
 }
 
 static error_t parse_record_option(int key, char *arg, struct argp_state *state)
@@ -301,9 +295,6 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_VERIFY:
 		o->verify = true;
-		break;
-	case OPT_AGGREGATE:
-		o->aggregate = true;
 		break;
 	case OPT_HOT:
 		o->hot = option_hot(state, arg);

@@ -283,10 +283,6 @@ PCCE_ASSERT_OFFSET(pcce_page, entry, 128);
 #define PCCE_SAMPLE_UNWIND_BAD 32u
 /* An aggregated sample, see struct pcce_sample; in a file only in PCCE_REC_SUM. */
 #define PCCE_SAMPLE_COUNTED 64u
-/* Aggregated, and the samples differ in r11. */
-#define PCCE_SAMPLE_R11_MIXED 128u
-/* Aggregated, and the meaning of the samples' addresses has changed between them: not decodable. */
-#define PCCE_SAMPLE_MIXED 256u
 /* Generations are names of contents, see struct pcce_sample. */
 #define PCCE_SAMPLE_BY_CONTENT 512u
 /* n_stack return addresses of restored frames follow: see struct pcce_sample. */

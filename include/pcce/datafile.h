@@ -47,7 +47,6 @@ enum pcce_record_type {
 	PCCE_REC_FRAMES = 13,
 	PCCE_REC_HOT = 14,
 	PCCE_REC_CONTEXT = 15,
-	PCCE_REC_COUNTED = 16,
 	PCCE_REC_ONLY = 17
 };
 
@@ -170,14 +169,6 @@ struct pcce_rec_due {
 };
 #define PCCE_DUE_UNKNOWN 1u /* due is not known; it is 0 */
 
-/* How many of the samples that were taken only added to counters in the kernel (--hot). All records
- * add up. */
-struct pcce_rec_counted {
-	struct pcce_record rec;
-	__u64 time;
-	__u64 samples;
-};
-
 /* Samples whose contexts do not fit an expression were left out (--only). The first record comes
  * before all samples. All add up, and have one expression. Strings: the expression. */
 struct pcce_rec_only {
@@ -211,7 +202,7 @@ struct pcce_rec_symbol {
 };
 #define PCCE_SYMBOL_INLINED 1u /* this frame is inlined into that of the next record */
 
-/* An aggregated sample, made by pcce-merge or in the kernel. The entries and segments of struct
+/* An aggregated sample, made by pcce-merge or of calls. The entries and segments of struct
  * pcce_sample follow; the number of segments is not limited. */
 struct pcce_rec_sum {
 	struct pcce_record rec;
@@ -297,7 +288,6 @@ PCCE_ASSERT_SIZE(pcce_rec_symbol, 48);
 PCCE_ASSERT_SIZE(pcce_rec_end, 48);
 PCCE_ASSERT_SIZE(pcce_rec_sum, 136);
 PCCE_ASSERT_SIZE(pcce_rec_hot, 72);
-PCCE_ASSERT_SIZE(pcce_rec_counted, 32);
 PCCE_ASSERT_SIZE(pcce_rec_only, 48);
 PCCE_ASSERT_SIZE(pcce_rec_context, 160);
 

@@ -95,13 +95,12 @@ enum pcce_decode_reason {
 	PCCE_DECODE_REASON_WRONG_CALLEE = 6, /* a call leads to another function */
 	PCCE_DECODE_REASON_STALE_EXT = 7,    /* ext does not fit ip */
 	PCCE_DECODE_REASON_RESTORING = 8,    /* the runtime was restoring the state */
-	PCCE_DECODE_REASON_MIXED = 9,	     /* samples were counted together that may differ */
 	/* truncated: calls of a module that is instrumented and not encoded may be missing */
-	PCCE_DECODE_REASON_NOT_ENCODED = 10,
-	PCCE_DECODE_REASON_SHARED_PAGE = 11, /* another task used the thread page, too */
-	PCCE_DECODE_REASON_REDIRECTED = 12,  /* a signal handler has changed where to continue */
+	PCCE_DECODE_REASON_NOT_ENCODED = 9,
+	PCCE_DECODE_REASON_SHARED_PAGE = 10, /* another task used the thread page, too */
+	PCCE_DECODE_REASON_REDIRECTED = 11,  /* a signal handler has changed where to continue */
 	/* truncated: a debugger may have made the thread call a function, so all may be wrong */
-	PCCE_DECODE_REASON_TRACED = 13
+	PCCE_DECODE_REASON_TRACED = 12
 };
 
 /* One frame. May grow at its end. */

@@ -29,12 +29,11 @@
 
 #include <linux/ioctl.h>
 #include <pcce/abi.h>
-#include <pcce/places.h>
 #include <pcce/stack_blocks.h>
 
 #define PCCE_KMOD_DEVICE "/dev/pcce"
 /* The version of this interface; it changes only when something in this file is no longer true. */
-#define PCCE_KMOD_VERSION 1
+#define PCCE_KMOD_VERSION 2
 
 /* ---- INFO: what this kernel's module can do -------------------------------------- */
 
@@ -42,7 +41,7 @@ struct pcce_kmod_info {
 	__u32 version;	     /* PCCE_KMOD_VERSION */
 	__u32 page_version;  /* version of the thread pages that it reads: PCCE_PAGE_VERSION */
 	__u32 sample_size;   /* sizeof(struct pcce_sample) */
-	__u32 record_max;    /* PCCE_KMOD_RECORD_MAX: without a stack and a claim */
+	__u32 record_max;    /* PCCE_KMOD_RECORD_MAX: without a stack */
 	__u64 flags;	     /* the PCCE_KMOD_* flags of SETUP that the module knows */
 	__u64 max_frequency; /* Hz */
 	__u32 n_cpus;	     /* rings of a session on tasks or on the system */
@@ -68,16 +67,10 @@ enum pcce_kmod_scope {
 #define PCCE_KMOD_ON_EXEC 4u	    /* TASK, PROCESS: begin when the task does an exec */
 /* The weight of a sample is the number of events that it represents; else it is 1. */
 #define PCCE_KMOD_WEIGHT_PERIOD 8u
-#define PCCE_KMOD_AGGREGATE 16u /* the kernel aggregates equal samples, see below */
-#define PCCE_KMOD_COPY_ALL 64u	/* with COPY_STACKS: samples of other threads bring them, too */
-/* The kernel counts samples of equal states in places, see below. Not with AGGREGATE or
- * COPY_STACKS. */
-#define PCCE_KMOD_COUNT 128u
-#define PCCE_KMOD_COUNT_REFUSED 256u /* with COUNT: only those of claims that are refused */
-/* Samples of threads with a page bring registers and the stack, see below. Not with AGGREGATE. (The
- * flag 32 was another form of copies.) */
+#define PCCE_KMOD_COPY_ALL 64u /* with COPY_STACKS: samples of other threads bring them, too */
+/* Samples of threads with a page bring registers and the stack, see below. */
 #define PCCE_KMOD_COPY_STACKS 512u
-#define PCCE_KMOD_FLAGS 991u
+#define PCCE_KMOD_FLAGS 591u
 
 struct pcce_kmod_setup {
 	__u32 scope; /* enum pcce_kmod_scope */
@@ -100,24 +93,14 @@ struct pcce_kmod_setup {
 	/* Set by the kernel: offsets for mmap and sizes, in bytes. */
 	__u32 n_rings; /* one for each possible CPU, by its number; 1 with PCCE_KMOD_CPU */
 	__u32 reserved1;
-	/* struct pcce_kmod_reader[n_rings], and with COUNT more: readable and writable. */
+	/* struct pcce_kmod_reader[n_rings]: readable and writable. */
 	__u64 reader_offset, reader_bytes;
-	/* struct pcce_kmod_writer[n_rings], and with COUNT more: read-only. */
+	/* struct pcce_kmod_writer[n_rings]: read-only. */
 	__u64 writer_offset, writer_bytes;
 	/* The data of ring i is at data_offset + i * data_stride: read-only. */
 	__u64 data_offset, data_stride;
-	__u64 segment_stride; /* AGGREGATE: segment s is at ... + s * segment_stride */
-
-	/* COUNT: places of each ring, a power of two, PCCE_PLACES_MIN to _MAX. Else 0. */
-	__u32 places;
-	__u32 reserved2;
-	/* COUNT, set by the kernel. The first two are among the reader's bytes, the third is among
-	 * the writer's. */
-	__u64 refused_offset;	/* __u32[n_rings * places] */
-	__u64 addresses_offset; /* struct pcce_address[PCCE_ADDRESSES] */
-	__u64 places_offset;	/* struct pcce_place[n_rings * places] */
 };
-#define PCCE_KMOD_SETUP_VER0 128
+#define PCCE_KMOD_SETUP_VER0 120
 
 #define PCCE_KMOD_RING_MIN (64u << 10)
 #define PCCE_KMOD_RING_MAX (16u << 20)
@@ -150,17 +133,6 @@ struct pcce_kmod_attach {
 #define PCCE_KMOD_ATTACH_AGAIN 1u
 #define PCCE_KMOD_ATTACH_VER0 8
 
-/* ---- ROTATE: with AGGREGATE, takes the counters ------------------------------------- */
-
-struct pcce_kmod_rotate {
-	__u32 segment; /* set: the segment that may be read until the next ROTATE */
-	__u32 reserved;
-	/* Set: the first sample that the other segment gets from now on is not older than this
-	 * time. */
-	__u64 time;
-};
-#define PCCE_KMOD_ROTATE_VER0 16
-
 /* ---- STATS ------------------------------------------------------------------------- */
 
 /* pcce_kmod_stats.dropped: the reason why a sample was not delivered. */
@@ -175,9 +147,7 @@ enum pcce_kmod_drop {
 };
 
 struct pcce_kmod_stats {
-	/* Delivered; each sample of an aggregated one counts, and each that is counted in a
-	 * place. */
-	__u64 samples;
+	__u64 samples; /* delivered */
 	/* Times that the kernel paused the event up to the next tick, because it came too often. */
 	__u64 throttled;
 	/* Events in tasks without user space, or in other pid namespaces: neither delivered nor
@@ -188,7 +158,6 @@ struct pcce_kmod_stats {
 	__u64 dropped[PCCE_KMOD_DROP_REASONS];
 	/* Periods of a clock that had passed before its timer ran; the kernel left them out. */
 	__u64 late;
-	__u64 counted; /* samples that are counted in places */
 };
 #define PCCE_KMOD_STATS_VER0 96 /* up to dropped */
 
@@ -201,7 +170,6 @@ struct pcce_kmod_stats {
 #define PCCE_KMOD_IOC_PLACES _IOW(PCCE_KMOD_IOC, 3, struct pcce_kmod_places)
 #define PCCE_KMOD_IOC_START _IO(PCCE_KMOD_IOC, 4)
 #define PCCE_KMOD_IOC_STOP _IO(PCCE_KMOD_IOC, 5)
-#define PCCE_KMOD_IOC_ROTATE _IOR(PCCE_KMOD_IOC, 6, struct pcce_kmod_rotate)
 #define PCCE_KMOD_IOC_STATS _IOR(PCCE_KMOD_IOC, 7, struct pcce_kmod_stats)
 #define PCCE_KMOD_IOC_ATTACH _IOW(PCCE_KMOD_IOC, 8, struct pcce_kmod_attach)
 
@@ -213,14 +181,10 @@ struct pcce_kmod_stats {
  */
 struct pcce_kmod_record {
 	__u32 size;
-	__u32 type; /* PCCE_KMOD_SAMPLE or _CLAIM; a reader skips others */
-	__u64 last; /* time of the newest sample in it */
-	/* Names what the process executes: differs after exec, and for another process with the
-	 * same pid. */
-	__u64 image;
+	__u32 type; /* PCCE_KMOD_SAMPLE; a reader skips others */
+	__u64 reserved[2];
 };
 #define PCCE_KMOD_SAMPLE 1u
-#define PCCE_KMOD_CLAIM 2u /* a sample, and struct pcce_claim at the end of the record */
 #define PCCE_KMOD_RECORD_MAX                                            \
 	(sizeof(struct pcce_kmod_record) + sizeof(struct pcce_sample) + \
 	 PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) +             \
@@ -253,18 +217,6 @@ struct pcce_kmod_record {
  * The acquire pairs with the kernel's release of head, after it has written the records. The
  * release pairs with the kernel's acquire of tail, before it overwrites them. An impossible tail
  * makes the ring full.
- *
- * With AGGREGATE head and tail are not used. Each ring has two segments. The kernel adds records to
- * one of them; user space may read the other. It holds adjacent records from its start up to
- * writer->used[segment]. ROTATE exchanges the two. A record represents all samples with the same
- * pid, image, ip, id, ext, flags and encoding stack: PCCE_SAMPLE_COUNTED. r11 is the same, too. Of
- * samples that differ only in r11 the kernel makes a few records, and then one for all others,
- * PCCE_SAMPLE_R11_MIXED.
- *
- * With COUNT, pcce/places.h describes what the kernel counts. A sample that claims a place is a
- * record of the type PCCE_KMOD_CLAIM. All places of ring i begin at number i * places of the array.
- * The reader refuses the claim with number n of a place by storing 1 + n in that element of the
- * array at refused_offset.
  */
 struct pcce_kmod_reader {
 	__u64 tail;
@@ -276,25 +228,19 @@ struct pcce_kmod_reader {
 
 struct pcce_kmod_writer {
 	__u64 head;
-	__u64 used[2];
-	__u64 reserved[5];
+	__u64 reserved[7];
 };
 
 PCCE_ASSERT_SIZE(pcce_kmod_info, PCCE_KMOD_INFO_VER0);
-PCCE_ASSERT_SIZE(pcce_kmod_setup, PCCE_KMOD_SETUP_VER0 + 32);
+PCCE_ASSERT_SIZE(pcce_kmod_setup, PCCE_KMOD_SETUP_VER0);
 PCCE_ASSERT_SIZE(pcce_kmod_places, PCCE_KMOD_PLACES_VER0);
 PCCE_ASSERT_SIZE(pcce_kmod_attach, PCCE_KMOD_ATTACH_VER0);
-PCCE_ASSERT_SIZE(pcce_kmod_rotate, PCCE_KMOD_ROTATE_VER0);
-PCCE_ASSERT_SIZE(pcce_kmod_stats, PCCE_KMOD_STATS_VER0 + 16);
+PCCE_ASSERT_SIZE(pcce_kmod_stats, PCCE_KMOD_STATS_VER0 + 8);
 PCCE_ASSERT_SIZE(pcce_kmod_record, 24);
 PCCE_ASSERT_SIZE(pcce_kmod_reader, 64);
 PCCE_ASSERT_SIZE(pcce_kmod_writer, 64);
 PCCE_ASSERT_OFFSET(pcce_kmod_setup, type, 16);
 PCCE_ASSERT_OFFSET(pcce_kmod_setup, rate, 48);
 PCCE_ASSERT_OFFSET(pcce_kmod_setup, n_rings, 64);
-PCCE_ASSERT_OFFSET(pcce_kmod_setup, segment_stride, 120);
-PCCE_ASSERT_OFFSET(pcce_kmod_setup, places, 128);
-PCCE_ASSERT_OFFSET(pcce_kmod_setup, places_offset, 152);
-PCCE_ASSERT_OFFSET(pcce_kmod_stats, counted, 104);
 
 #endif

@@ -22,7 +22,6 @@ const char *decode_reason_name(enum decode_reason reason)
 		[DECODE_REASON_WRONG_CALLEE] = "wrong_callee",
 		[DECODE_REASON_STALE_EXT] = "stale_ext",
 		[DECODE_REASON_RESTORING] = "restoring",
-		[DECODE_REASON_MIXED] = "mixed",
 		[DECODE_REASON_NOT_ENCODED] = "not_encoded",
 		[DECODE_REASON_SHARED_PAGE] = "shared_page",
 		[DECODE_REASON_REDIRECTED] = "redirected",

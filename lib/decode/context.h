@@ -66,8 +66,6 @@ enum decode_reason {
 	DECODE_REASON_STALE_EXT,
 	/* the runtime is restoring the state, for example after a non-local jump */
 	DECODE_REASON_RESTORING,
-	/* an aggregated sample whose samples may have different contexts */
-	DECODE_REASON_MIXED,
 	/* truncated: calls of a module that is instrumented and not encoded may be missing */
 	DECODE_REASON_NOT_ENCODED,
 	/* another task used the thread page at the same time */

@@ -504,10 +504,6 @@ static int walk_sample(struct walk *w, const struct decode_space *as,
 	} else if (sample->flags & PCCE_SAMPLE_READ_FAULT || n_entries > total) {
 		emit_ip_only(w, sample->ip);
 		ctx->reason = DECODE_REASON_READ_FAULT;
-	} else if (sample->flags & PCCE_SAMPLE_MIXED ||
-		   (sample->flags & PCCE_SAMPLE_R11_MIXED && decode_needs_r11(as, sample->ip))) {
-		emit_ip_only(w, sample->ip);
-		ctx->reason = DECODE_REASON_MIXED;
 	} else if (runtime_is_hidden(as)) {
 		emit_ip_only(w, sample->ip);
 		ctx->reason = DECODE_REASON_LOST_ID;
@@ -632,20 +628,4 @@ bool decode_needs_r11(const struct decode_space *as, uint64_t ip)
 	const struct decode_module *m = as->find(as, ip);
 
 	return m && m->table && encoding_table_helper_at(m->table, decode_link_time(m, ip));
-}
-
-bool decode_is_plain(const struct decode_space *as, uint64_t ip)
-{
-	const struct decode_module *m = as->find(as, ip);
-	uint64_t vaddr;
-	uint32_t func;
-
-	if (!m || !m->table)
-		return true;
-	vaddr = decode_link_time(m, ip);
-	if (encoding_table_helper_at(m->table, vaddr))
-		return false;
-	func = encoding_table_func_at(m->table, vaddr);
-	return func == PCCE_NONE || (!encoding_table_in_entry(m->table, func, vaddr) &&
-				     encoding_table_site_around(m->table, vaddr) == PCCE_NONE);
 }

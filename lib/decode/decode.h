@@ -64,10 +64,4 @@ int decode_origin(const struct decode_space *as, const struct pcce_entry *entrie
 /* Does the meaning of a sample at this ip depend on r11? */
 bool decode_needs_r11(const struct decode_space *as, uint64_t ip);
 
-/*
- * Is the meaning of a sample the same at all other such addresses of the function at this ip? So it
- * is outside of slots, the entry slot and helpers.
- */
-bool decode_is_plain(const struct decode_space *as, uint64_t ip);
-
 #endif

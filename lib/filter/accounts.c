@@ -86,7 +86,6 @@ static int write_due(struct accounts *all, uint32_t number, uint64_t now)
 				   .kernel = due->kernel,
 				   .flags = due->known ? 0 : PCCE_DUE_UNKNOWN,
 				   .event = number};
-	struct pcce_rec_counted counted = {.time = now, .samples = due->counted};
 	int err = 0;
 
 	if (due->known && due->due > found + rests) {
@@ -95,12 +94,9 @@ static int write_due(struct accounts *all, uint32_t number, uint64_t now)
 		err = account_lost(&all->stream, &lost);
 	}
 	rec.due = due->due = due->known ? found : 0;
-	err = err ? err
-		  : stream_pass(all->stream.next, record, PCCE_REC_DUE, &rec, sizeof(rec), NULL, 0);
-	if (err || !counted.samples)
-		return err;
-	return stream_pass(all->stream.next, record, PCCE_REC_COUNTED, &counted, sizeof(counted),
-			   NULL, 0);
+	return err ? err
+		   : stream_pass(all->stream.next, record, PCCE_REC_DUE, &rec, sizeof(rec), NULL,
+				 0);
 }
 
 static int account_end(struct stream *s)

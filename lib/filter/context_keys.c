@@ -250,8 +250,6 @@ int context_keys_find(struct context_keys *k, const struct decode_space *as, uin
 	return 0;
 }
 
-#define CLASS_IS_FUNCTION (1ULL << 63) /* no address of a program has this bit */
-
 void context_keys_add_thread(uint64_t key[2], const struct pcce_sample *s, uint64_t begin)
 {
 	const uint64_t words[] = {key[0], key[1], (uint64_t)s->pid << 32 | s->tid, begin};
@@ -259,30 +257,4 @@ void context_keys_add_thread(uint64_t key[2], const struct pcce_sample *s, uint6
 
 	key[0] = h.low64;
 	key[1] = h.high64;
-}
-
-uint64_t context_keys_class(struct context_keys *k, const struct decode_space *as, uint64_t ip)
-{
-	const struct decode_module *m = as->find(as, ip);
-	struct functions *f;
-	uint64_t vaddr, start;
-
-	if (!m || decode_needs_r11(as, ip))
-		return 0;
-	f = functions_of(k, m->module);
-	if (!f || !decode_is_plain(as, ip))
-		return f ? ip : 0;
-	vaddr = decode_link_time(m, ip);
-	start = function_start(f, vaddr);
-	/* Symbols may not agree with the table. */
-	if (start == vaddr || vaddr - start > ip - m->start ||
-	    (m->table &&
-	     encoding_table_func_at(m->table, start) != encoding_table_func_at(m->table, vaddr)))
-		return ip;
-	return (ip - (vaddr - start)) | CLASS_IS_FUNCTION;
-}
-
-uint64_t context_keys_kernel_class(struct context_keys *k, uint64_t kip)
-{
-	return kernel_start(k, kip);
 }

@@ -32,13 +32,4 @@ int context_keys_find(struct context_keys *k, const struct decode_space *as, uin
  * have another thread of the same number. */
 void context_keys_add_thread(uint64_t key[2], const struct pcce_sample *s, uint64_t begin);
 
-/*
- * Returns the class of an address in this address space: samples that differ only in their ip have
- * one key if the class is the same. 0: no class says so, since r11 or what is mapped there matters.
- * An address in a slot is a class of its own; all others of a function are one class.
- */
-uint64_t context_keys_class(struct context_keys *k, const struct decode_space *as, uint64_t ip);
-/* The same for kip. */
-uint64_t context_keys_kernel_class(struct context_keys *k, uint64_t kip);
-
 #endif

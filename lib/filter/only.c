@@ -32,23 +32,6 @@ static int leave_out(struct only *o, struct stream_event *e)
 	return STREAM_LEFT_OUT;
 }
 
-/* What a place has counted, without the encoding stack if it is mixed and may fit. */
-static int take_repeated(struct only *o, struct stream_event *e)
-{
-	struct pcce_sample mixed = *e->sample;
-
-	if (!e->left_out)
-		return stream_pass(o->stream.next, event, e);
-	if (!(mixed.flags & PCCE_SAMPLE_MIXED))
-		return leave_out(o, e);
-	mixed.n_entries = mixed.n_segments = mixed.n_below = mixed.n_stack = 0;
-	mixed.below = 0;
-	e->sample = &mixed;
-	e->below = NULL;
-	o->counts.unknown += e->samples;
-	return stream_pass(o->stream.next, event, e);
-}
-
 static int only_event(struct stream *s, struct stream_event *e)
 {
 	struct only *o = only_of(s);
@@ -56,8 +39,6 @@ static int only_event(struct stream *s, struct stream_event *e)
 	enum filter_answer answer;
 	uint64_t layout;
 
-	if (e->repeated)
-		return take_repeated(o, e);
 	as = address_spaces_now(o->spaces, e->sample->pid, &layout);
 	if (!as || context_filter_ask(o->filter, as, layout, e->sample, e->below, &answer))
 		return -ENOMEM;

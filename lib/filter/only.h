@@ -3,10 +3,6 @@
  * Leaves out samples whose contexts do not fit an expression (pcce-record --only), and counts them.
  * A sample is kept if the answer is not known: it may fit. What is kept has all segments that it
  * needs (stack_store_complete()).
- *
- * A sampler may count itself (pcce/places.h). What a place counts has the answer of the sample that
- * claimed it, in the epoch of its process. What it counts later is kept, as one aggregated sample
- * that does not decode (PCCE_SAMPLE_MIXED).
  */
 #ifndef PCCE_FILTER_ONLY_H
 #define PCCE_FILTER_ONLY_H

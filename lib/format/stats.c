@@ -64,8 +64,6 @@ int format_stats(const struct profile *p, FILE *out)
 		print_count(out, "only_unknown", p->only.unknown);
 		print_count(out, "left_out_weight", p->only.left_out_weight);
 	}
-	if (p->summary.phi > 0 || p->only.expression)
-		print_count(out, "counted_in_kernel", s->due.counted);
 	print_count(out, "unique_contexts", s->unique_contexts);
 	print_count(out, "max_depth", s->max_depth);
 	print_count(out, "max_encoding_stack", s->max_encoding_stack);

@@ -592,10 +592,9 @@ static int merge_sample(void *ctx, const struct stream_event *of)
 	key.r11 = decode_needs_r11(v.as, s->ip) ? relocate(&v, s->r11) : 0;
 	key.ip = relocate(&v, s->ip);
 	key.ext = relocate_ext(&v, s->ext);
-	key.flags =
-		s->flags & (PCCE_SAMPLE_KERNEL | PCCE_SAMPLE_OUTSIDE | PCCE_SAMPLE_READ_FAULT |
-			    PCCE_SAMPLE_MIXED | PCCE_SAMPLE_R11_MIXED | PCCE_SAMPLE_IP_MIXED |
-			    PCCE_SAMPLE_FRAMES | PCCE_SAMPLE_FRAMES_PARTIAL | PCCE_SAMPLE_TRACED);
+	key.flags = s->flags & (PCCE_SAMPLE_KERNEL | PCCE_SAMPLE_OUTSIDE | PCCE_SAMPLE_READ_FAULT |
+				PCCE_SAMPLE_IP_MIXED | PCCE_SAMPLE_FRAMES |
+				PCCE_SAMPLE_FRAMES_PARTIAL | PCCE_SAMPLE_TRACED);
 	key.n_stack = s->flags & PCCE_SAMPLE_FRAMES ? s->n_stack : 0;
 	if (key.n_stack && relocate_frames(&v, s))
 		return -ENOMEM;
@@ -704,12 +703,8 @@ static int write_merged_due(const struct merge *m, uint32_t event, struct datafi
 		.flags = due->known ? 0 : PCCE_DUE_UNKNOWN,
 		.event = event,
 	};
-	struct pcce_rec_counted counted = {.time = m->last, .samples = due->counted};
-	int r = datafile_put(w, PCCE_REC_DUE, &rec, sizeof(rec), NULL, 0);
 
-	if (!r && counted.samples)
-		r = datafile_put(w, PCCE_REC_COUNTED, &counted, sizeof(counted), NULL, 0);
-	return r;
+	return datafile_put(w, PCCE_REC_DUE, &rec, sizeof(rec), NULL, 0);
 }
 
 static int write_merged_only(const struct merge *m, struct datafile_writer *w)

@@ -53,7 +53,7 @@ int chain_build(struct chain *c, const struct chain_config *config, struct error
 	if (config->watch)
 		add_stage(c, config->watch);
 	if (o->only || o->hot || o->restorer) {
-		state = state_new(m, sampler, o->hot, o->only && !o->hot);
+		state = state_new(m);
 		add_stage(c, (struct stream *)state);
 	}
 	if (config->sampler && !c->incomplete) {

@@ -136,7 +136,7 @@ static int choose_sampler(struct recorder *r, struct sampler_config *config)
 		if (!err) {
 			use_sampler(r, config, samplers[i]);
 			/* Names the sampler only if a better one was refused. */
-			if (refusals[0] && !be_quiet && !config->verify && !config->aggregate)
+			if (refusals[0] && !be_quiet && !config->verify)
 				say("using the %s sampler; not %s", samplers[i]->name, refusals);
 			else if (be_verbose)
 				say("using the %s sampler", samplers[i]->name);
@@ -324,15 +324,13 @@ static int begin_recording(struct recorder *r, const struct sampler_config *conf
 /* ---- the chain ------------------------------------------------------------------ */
 
 /* Looks whether a debugger is attached to a process, whose samples are marked from then on. */
-static int look_for_tracer(struct recorder *r, pid_t pid, bool *traced)
+static bool look_for_tracer(struct recorder *r, pid_t pid)
 {
-	bool first;
+	bool first, traced = running_look(&r->running, pid, &first);
 
-	*traced = running_look(&r->running, pid, &first);
-	if (!first)
-		return 0;
-	r->traced = r->traced ? r->traced : pid;
-	return stream_pass(r->watch.next, spoiled, (uint32_t)pid);
+	if (first && !r->traced)
+		r->traced = pid;
+	return traced;
 }
 
 /* Gives an event a copy of its sample, with a mark, if a debugger is or was attached to its
@@ -340,11 +338,9 @@ static int look_for_tracer(struct recorder *r, pid_t pid, bool *traced)
 static int mark_traced(struct recorder *r, struct stream_event *e)
 {
 	size_t size = pcce_sample_size(e->sample);
-	bool traced;
-	int err = look_for_tracer(r, (pid_t)e->sample->pid, &traced);
 
-	if (err || !traced)
-		return err;
+	if (!look_for_tracer(r, (pid_t)e->sample->pid))
+		return 0;
 	if (size > r->marked_size) {
 		struct pcce_sample *grown = realloc(r->marked, size);
 
@@ -376,15 +372,13 @@ static int watch_summary_event(struct stream *s, struct stream_event *e)
 static int watch_process(struct stream *s, const struct pcce_rec_process *rec, const char *comm)
 {
 	struct recorder *r = (struct recorder *)s;
-	bool traced;
-	int err = look_for_tracer(r, (pid_t)rec->ppid, &traced);
+	int err;
 
+	look_for_tracer(r, (pid_t)rec->ppid);
 	if ((pid_t)rec->pid == r->main_pid)
 		r->main_module = NULL;
-	err = err ? err : running_note(&r->running, rec);
-	if (err)
-		return err;
-	return stream_pass(s->next, process, rec, comm);
+	err = running_note(&r->running, rec);
+	return err ? err : stream_pass(s->next, process, rec, comm);
 }
 
 /* Libraries bring the runtime into a program that does not have it. */
@@ -477,25 +471,22 @@ static void watch_image(struct recorder *r)
 }
 
 /* Processes without samples are looked at, too, since a debugger can visit one that sleeps. */
-static int watch_tracers(struct recorder *r)
+static void watch_tracers(struct recorder *r)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	unsigned int left = LOOKS;
-	bool traced;
-	int err = 0;
 
 	if (now < r->traced_due)
-		return 0;
+		return;
 	r->traced_due = now + POLL_MS * 1000000ULL;
-	for (size_t i = r->running.n; i-- && left && !err;) {
+	for (size_t i = r->running.n; i-- && left;) {
 		const struct seen_process *p = &r->running.seen[i];
 
 		if (p->ended || p->traced)
 			continue;
 		left--;
-		err = look_for_tracer(r, p->pid, &traced);
+		look_for_tracer(r, p->pid);
 	}
-	return err;
 }
 
 static int record_loop(struct recorder *r)
@@ -512,10 +503,8 @@ static int record_loop(struct recorder *r)
 	for (;;) {
 		over = target_has_ended(r);
 		watch_image(r);
-		err = watch_tracers(r);
-		if (!err)
-			err = r->active.ops->poll(r->active.sampler, r->chain.first,
-						  over ? 0 : POLL_MS);
+		watch_tracers(r);
+		err = r->active.ops->poll(r->active.sampler, r->chain.first, over ? 0 : POLL_MS);
 		if (!err)
 			err = datafile_flush(r->writer);
 		if (err || over)
@@ -669,15 +658,6 @@ static int run_recorder(struct recorder *r, const struct sampler_config *config)
 	return err && !status ? 1 : status;
 }
 
-/* How many contexts a sampler may count on each CPU. With copies of stacks, each sample is needed
- * for the next one. */
-static uint64_t places_of(const struct record_options *o)
-{
-	if (o->count || o->restorer)
-		return 0;
-	return o->hot ? hot_counters(o->hot->epsilon) : o->only ? UINT32_MAX : 0;
-}
-
 int record_run(const struct record_options *o)
 {
 	struct recorder r = {.options = o, .status = -1, .pidfd = -1};
@@ -690,12 +670,9 @@ int record_run(const struct record_options *o)
 		.copy = !o->restorer	? SAMPLER_COPY_NONE
 			: o->all_frames ? SAMPLER_COPY_ALL
 					: SAMPLER_COPY_PAGE,
-		.aggregate = o->aggregate,
 		.signal = o->signal,
 		.engine = o->engine,
 		.bursts = o->bursts,
-		.places = places_of(o),
-		.refuse = o->only && !o->hot,
 		.counters = o->count && o->hot ? hot_counters(o->hot->epsilon) : 0,
 	};
 	char *program = NULL;

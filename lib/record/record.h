@@ -20,7 +20,7 @@ struct record_options {
 	pid_t target; /* a running process; 0: run command */
 	char **command;
 	int signal; /* of the self sampler; 0: its default */
-	bool verify, aggregate, quiet, verbose;
+	bool verify, quiet, verbose;
 	const struct hot_parameters *hot; /* NULL: keep all samples */
 	const struct expression *only;	  /* keep only samples in these contexts; NULL: all */
 	const char *only_text;		  /* as it was written */

@@ -34,9 +34,7 @@
 #include "bpf/sampler.h"
 #include "sampler/bpf_load.h"
 #include "sampler/perf_event.h"
-#include "sampler/bpf_places.h"
 #include "sampler/bpf_ring.h"
-#include "sampler/counting.h"
 #include "sampler/sampler.h"
 #include "sampler/event_queue.h"
 
@@ -61,8 +59,6 @@ struct sampler {
 	enum perf_event_kind kind;
 	struct sampler_bpf *skel;
 	struct bpf_ring *rings;
-	struct places_memory memory; /* of the places */
-	struct counting counting;
 	struct event_queue *delivery;
 	int *events;
 	size_t n_events;
@@ -105,14 +101,6 @@ static int check_privilege(struct error *why)
 	return error_set(why, -EPERM, "it needs the capabilities CAP_BPF and CAP_PERFMON, or root");
 }
 
-/* For libbpf_num_possible_cpus() below 0, bpf_program_load() fails. */
-static uint32_t places_of_cpu(const struct sampler_config *config)
-{
-	int cpus = libbpf_num_possible_cpus();
-
-	return config->places ? places_number(cpus > 0 ? cpus : 1, config->places) : 0;
-}
-
 static int bpf_probe(const struct sampler_config *config, struct error *why)
 {
 	struct perf_event_attr attr;
@@ -123,8 +111,6 @@ static int bpf_probe(const struct sampler_config *config, struct error *why)
 	if (config->verify)
 		return error_set(why, -EOPNOTSUPP,
 				 "it cannot read the stack, which --verify needs; use -b self");
-	if (config->aggregate)
-		return error_set(why, -EOPNOTSUPP, "it does not support --aggregate; use -b kmod");
 	err = perf_event_make_attr(config, &attr, &kind, why);
 	if (!err)
 		err = check_privilege(why);
@@ -133,8 +119,7 @@ static int bpf_probe(const struct sampler_config *config, struct error *why)
 	event = perf_event_create(&attr, 0, -1);
 	if (event < 0)
 		return perf_event_explain(config, -errno, why);
-	err = bpf_program_load(kind, &attr, config->copy, places_of_cpu(config), config->refuse,
-			       &skel, why);
+	err = bpf_program_load(kind, &attr, config->copy, &skel, why);
 	if (!err) {
 		err = bpf_program_attach(skel, kind, event);
 		if (err)
@@ -174,8 +159,6 @@ static void bpf_destroy(struct sampler *s)
 	}
 	free(s->births);
 	bpf_ring_close(s->rings);
-	counting_end(&s->counting);
-	bpf_places_unmap(&s->memory, libbpf_num_possible_cpus(), places_of_cpu(&s->config));
 	event_queue_close(s->delivery);
 	if (s->skel)
 		sampler_bpf__destroy(s->skel);
@@ -185,15 +168,11 @@ static void bpf_destroy(struct sampler *s)
 static int add_bpf_sample(void *ctx, const struct pcce_sample *sample, size_t size)
 {
 	struct sampler *s = ctx;
-	int err = 0;
 
-	if (s->counting.places) /* then the record begins with it */
-		err = counting_add(&s->counting, sample, size,
-				   (const struct pcce_claim *)(const void *)sample - 1);
-	else if (!event_queue_add(s->delivery, sample, size))
-		err = -ENOMEM;
-	s->taken += !err;
-	return err;
+	if (!event_queue_add(s->delivery, sample, size))
+		return -ENOMEM;
+	s->taken++;
+	return 0;
 }
 
 static int bpf_prepare(const struct sampler_config *config, struct sampler **out, struct error *why)
@@ -207,8 +186,7 @@ static int bpf_prepare(const struct sampler_config *config, struct sampler **out
 	s->config = *config;
 	err = perf_event_make_attr(config, &s->attr, &s->kind, why);
 	if (!err)
-		err = bpf_program_load(s->kind, &s->attr, config->copy, places_of_cpu(config),
-				       config->refuse, &s->skel, why);
+		err = bpf_program_load(s->kind, &s->attr, config->copy, &s->skel, why);
 	if (!err)
 		err = event_queue_open((int64_t *)s->skel->bss->offsets, &s->skel->bss->n_offsets,
 				       SAMPLER_OFFSETS, config->program, &s->delivery, why);
@@ -220,20 +198,6 @@ static int bpf_prepare(const struct sampler_config *config, struct sampler **out
 	if (err) {
 		error_set(why, 0, "cannot map the rings: %s", strerror(-err));
 		goto fail;
-	}
-	if (config->places) {
-		int cpus = libbpf_num_possible_cpus();
-		uint32_t number = places_of_cpu(config);
-
-		err = bpf_places_map(bpf_map__fd(s->skel->maps.places),
-				     bpf_map__fd(s->skel->maps.addresses), cpus, number,
-				     &s->memory);
-		if (!err)
-			err = counting_begin(&s->counting, &s->memory, cpus, number, s->delivery);
-		if (err) {
-			error_set(why, 0, "cannot map the places: %s", strerror(-err));
-			goto fail;
-		}
 	}
 	*out = s;
 	return 0;
@@ -516,12 +480,6 @@ static struct event_counts read_events(const struct sampler *s)
 	return sum;
 }
 
-/* Returns the samples that were taken, also those that are only counted so far. */
-static uint64_t all_taken(const struct sampler *s)
-{
-	return s->taken + bpf_ring_counted(s->rings);
-}
-
 /* Returns the ns between two samples of a clock. */
 static uint64_t clock_period(const struct sampler *s)
 {
@@ -548,7 +506,7 @@ static int report_clock_deficit(struct sampler *s, struct stream *sink)
 			return 0;
 	}
 	due = read_events(s).running / period;
-	taken = all_taken(s);
+	taken = s->taken;
 	return due > taken + s->drops + s->late + s->throttled
 		       ? report_throttled(s, sink, due - taken - s->drops - s->late)
 		       : 0;
@@ -566,7 +524,7 @@ static int report_missed(struct sampler *s, struct stream *sink, bool last)
 	if (s->kind != PERF_EVENT_TRACEPOINT)
 		return 0;
 	missed = bpf_program_missed(s->skel);
-	followed = all_taken(s) + s->drops;
+	followed = s->taken + s->drops;
 	others = bpf_ring_others(s->rings);
 	if (followed != s->tracepoint.followed || others != s->tracepoint.others)
 		s->tracepoint.foreign = followed == s->tracepoint.followed;
@@ -583,11 +541,9 @@ static int report_missed(struct sampler *s, struct stream *sink, bool last)
 
 static int bpf_turn(struct sampler *s, struct stream *sink, bool last)
 {
-	uint64_t limit = counting_look(&s->counting, last) - EVENT_QUEUE_MARGIN;
+	uint64_t limit = event_queue_now() - EVENT_QUEUE_MARGIN;
 	int err = bpf_ring_read(s->rings, add_bpf_sample, s);
 
-	if (!err)
-		err = counting_take(&s->counting);
 	if (!err)
 		err = event_queue_listen(s->delivery, NULL, NULL);
 	if (!err)
@@ -629,7 +585,6 @@ static int bpf_stop(struct sampler *s, struct stream *sink)
  */
 static void bpf_account(struct sampler *s, struct sampler_due *due)
 {
-	due->counted = bpf_ring_counted(s->rings);
 	switch (s->kind) {
 	case PERF_EVENT_CLOCK:
 		due->known = due->with_rests = true;
@@ -655,11 +610,6 @@ static uint64_t bpf_copied(const struct sampler *s)
 	return bpf_ring_copied(s->rings);
 }
 
-static struct places *bpf_places(struct sampler *s)
-{
-	return s->counting.places;
-}
-
 const struct sampler_ops sampler_bpf = {
 	.name = "bpf",
 	.probe = bpf_probe,
@@ -669,7 +619,6 @@ const struct sampler_ops sampler_bpf = {
 	.stop = bpf_stop,
 	.account = bpf_account,
 	.shorten = bpf_shorten,
-	.places = bpf_places,
 	.copied = bpf_copied,
 	.destroy = bpf_destroy,
 };

@@ -58,8 +58,7 @@ static bool is_cpu_clock(const struct perf_event_attr *attr)
 }
 
 int bpf_program_load(enum perf_event_kind kind, const struct perf_event_attr *attr,
-		     enum sampler_copy copy, uint32_t places, bool refuse, struct sampler_bpf **out,
-		     struct error *why)
+		     enum sampler_copy copy, struct sampler_bpf **out, struct error *why)
 {
 	bool tracepoint = kind == PERF_EVENT_TRACEPOINT;
 	struct sampler_bpf *skel;
@@ -84,14 +83,6 @@ int bpf_program_load(enum perf_event_kind kind, const struct perf_event_attr *at
 	bpf_map__set_max_entries(skel->maps.controls, (uint32_t)cpus);
 	if (copy != SAMPLER_COPY_NONE)
 		bpf_map__set_max_entries(skel->maps.blocks, (uint32_t)cpus);
-	if (places) {
-		skel->rodata->count_contexts = refuse ? SAMPLER_COUNT_REFUSED : SAMPLER_COUNT_ALL;
-		skel->rodata->place_mask = places - 1;
-		bpf_map__set_max_entries(skel->maps.places, (uint32_t)cpus);
-		bpf_map__set_value_size(skel->maps.places,
-					places * (uint32_t)sizeof(struct pcce_place));
-		bpf_map__set_max_entries(skel->maps.addresses, PCCE_ADDRESSES);
-	}
 	bpf_map__set_max_entries(skel->maps.rings, (uint32_t)cpus * SAMPLER_SEGMENTS);
 	bpf_map__set_value_size(skel->maps.rings, bpf_ring_element(cpus));
 	bpf_program__set_autoload(skel->progs.on_event, !tracepoint);

@@ -9,11 +9,9 @@
 #include "sampler.skel.h"
 #include "base/error.h"
 
-/* places: of a CPU, for a program that counts (bpf_places.h), or 0. Returns 0, or -errno with the
- * reason in why. */
+/* Returns 0, or -errno with the reason in why. */
 int bpf_program_load(enum perf_event_kind kind, const struct perf_event_attr *attr,
-		     enum sampler_copy copy, uint32_t places, bool refuse, struct sampler_bpf **out,
-		     struct error *why);
+		     enum sampler_copy copy, struct sampler_bpf **out, struct error *why);
 
 /* Makes the event run the program. 0 or -errno. */
 int bpf_program_attach(const struct sampler_bpf *skel, enum perf_event_kind kind, int event);

@@ -171,11 +171,6 @@ uint64_t bpf_ring_late(const struct bpf_ring *r)
 	return sum_counter(r, offsetof(struct sampler_control, late));
 }
 
-uint64_t bpf_ring_counted(const struct bpf_ring *r)
-{
-	return sum_counter(r, offsetof(struct sampler_control, counted));
-}
-
 uint64_t bpf_ring_others(const struct bpf_ring *r)
 {
 	return sum_counter(r, offsetof(struct sampler_control, others));

@@ -38,9 +38,6 @@ uint64_t bpf_ring_throttled(const struct bpf_ring *r);
 /* Returns the number of samples that the kernel left out because a clock's timer ran late. */
 uint64_t bpf_ring_late(const struct bpf_ring *r);
 
-/* Returns the number of samples that were counted in places (bpf_places.h). */
-uint64_t bpf_ring_counted(const struct bpf_ring *r);
-
 /* Returns how often a tracepoint ran the program for processes that are not followed. */
 uint64_t bpf_ring_others(const struct bpf_ring *r);
 

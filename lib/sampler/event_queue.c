@@ -17,12 +17,7 @@
 #include "sampler/time_queue.h"
 #include "sampler/event_queue.h"
 
-enum blob { BLOB_SAMPLE, BLOB_SIDEBAND, BLOB_CLAIM, BLOB_COUNTS };
-
-struct counts {
-	uint64_t samples, weight;
-	uint32_t place;
-};
+enum blob { BLOB_SAMPLE, BLOB_SIDEBAND };
 
 /* What the target was when sampling began: its name, another thread, or a mapping. */
 struct note {
@@ -206,28 +201,6 @@ struct pcce_sample *event_queue_add(struct event_queue *s, const struct pcce_sam
 	return blob ? memcpy(blob, sample, size) : NULL;
 }
 
-struct pcce_sample *event_queue_add_claim(struct event_queue *s, const struct pcce_sample *sample,
-					  size_t size, const struct sampler_counting *c)
-{
-	char *blob = time_queue_add(&s->queue, c->time, BLOB_CLAIM, sizeof(*c) + size);
-
-	if (!blob)
-		return NULL;
-	memcpy(blob, c, sizeof(*c));
-	return memcpy(blob + sizeof(*c), sample, size);
-}
-
-int event_queue_add_counts(struct event_queue *s, uint64_t time, uint32_t place, uint64_t samples,
-			   uint64_t weight)
-{
-	struct counts *c = time_queue_add(&s->queue, time, BLOB_COUNTS, sizeof(*c));
-
-	if (!c)
-		return -ENOMEM;
-	*c = (struct counts){samples, weight, place};
-	return 0;
-}
-
 static int queue_sideband_event(void *ctx, const struct perf_sideband_event *e)
 {
 	struct event_queue *s = ctx;
@@ -314,25 +287,14 @@ static int deliver_item(void *ctx, uint32_t kind, const void *blob, size_t size)
 {
 	struct event_queue *s = ctx;
 	const struct pcce_sample *sample = blob;
-	const struct sampler_counting *counting = blob;
-	const struct counts *counts = blob;
 	static const struct stream_ops ops = {.map = map_heard};
 	struct ears ears = {{&ops, s->sink}, s};
 	struct perf_sideband_event e;
-	struct stream_event claim;
 	int err;
 
 	(void)size;
 	if (kind == BLOB_SAMPLE)
 		return stream_sample(s->sink, sample);
-	if (kind == BLOB_CLAIM) {
-		claim = stream_event_of((const void *)(counting + 1));
-		claim.counting = counting;
-		return stream_pass(s->sink, event, &claim);
-	}
-	if (kind == BLOB_COUNTS)
-		return stream_pass(s->sink, counted, counts->place, counts->samples,
-				   counts->weight);
 	memcpy(&e, blob, sizeof(e));
 	e.name = (const char *)blob + sizeof(e);
 	err = process_tracker_event(s->follow, &e, &ears.stream);

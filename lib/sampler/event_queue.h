@@ -47,12 +47,6 @@ int event_queue_wait(struct event_queue *s, int timeout_ms);
  * NULL: out of memory. */
 struct pcce_sample *event_queue_add(struct event_queue *s, const struct pcce_sample *sample,
 				    size_t size);
-/* The same for a sample of a sampler that counts, and what its places have counted. The latter
- * returns 0 or -ENOMEM. */
-struct pcce_sample *event_queue_add_claim(struct event_queue *s, const struct pcce_sample *sample,
-					  size_t size, const struct sampler_counting *c);
-int event_queue_add_counts(struct event_queue *s, uint64_t time, uint32_t place, uint64_t samples,
-			   uint64_t weight);
 /* Reads the side band. heard (or NULL) also gets each event, and returns 0 or -errno. */
 int event_queue_listen(struct event_queue *s,
 		       int (*heard)(void *ctx, const struct perf_sideband_event *e), void *ctx);

@@ -5,16 +5,10 @@
  *
  * The module follows the threads and children of a process. Other events of processes (mappings,
  * names, exec) come from the kernel's side band, as for bpf. See event_queue.h.
- *
- * Aggregated recordings. The kernel counts equal samples. The counters are read every COUNTS_NS, or
- * earlier if they use much memory. Such a record has the times of its first and last samples. If
- * the process mapped something over one of its addresses in between, the address is ambiguous. The
- * sample is then marked with PCCE_SAMPLE_MIXED.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,15 +17,12 @@
 #include <unistd.h>
 
 #include "base/message.h"
-#include "sampler/counting.h"
 #include "sampler/perf_event.h"
 #include "sampler/kmod_session.h"
-#include "sampler/remap_log.h"
 #include "sampler/sampler.h"
 #include "sampler/event_queue.h"
 
 #define TURN 10		       /* ms, most time that samples wait in the rings */
-#define COUNTS_NS 1000000000   /* ns between two reads of the counters */
 #define LOOK_NS 10000000       /* ns; first repeated search for threads after the start */
 #define LOOKS_NS 2000000000    /* ns; largest time between two searches */
 #define ALL_MAX (256ull << 20) /* for the rings of all CPUs, roughly */
@@ -51,11 +42,6 @@ struct sampler {
 	bool counts_time;
 	uint64_t look_at, look_after; /* time of the next search for threads (0: none), and time
 					 from it to the one after */
-	struct counting counting;
-	/* Aggregated recordings. */
-	struct remap_log *remaps;
-	uint64_t since; /* later records are not older than this time */
-	uint64_t next;	/* time of the next read of the counters */
 };
 
 /* ---- checks ------------------------------------------------------------------ */
@@ -82,10 +68,6 @@ static int make_setup(const struct sampler_config *config, struct pcce_kmod_setu
 	} else {
 		setup->rate = config->period ? config->period : 1;
 	}
-	if (config->aggregate)
-		setup->flags |= PCCE_KMOD_AGGREGATE;
-	else if (config->places)
-		setup->flags |= PCCE_KMOD_COUNT | (config->refuse ? PCCE_KMOD_COUNT_REFUSED : 0);
 	if (kind == PERF_EVENT_COUNT)
 		setup->flags |= PCCE_KMOD_WEIGHT_PERIOD;
 	if (config->copy != SAMPLER_COPY_NONE)
@@ -95,15 +77,11 @@ static int make_setup(const struct sampler_config *config, struct pcce_kmod_setu
 	return 0;
 }
 
-/* Checks that the module knows all flags of s->setup. A module that cannot count sends all samples
- * instead. */
+/* Checks that the module knows all flags of s->setup. */
 static int check_module(struct sampler *s, struct error *why)
 {
 	const struct pcce_kmod_info *info = kmod_session_info(s->session);
 
-	s->setup.flags &= info->flags | ~(PCCE_KMOD_COUNT | PCCE_KMOD_COUNT_REFUSED);
-	if (s->setup.flags & PCCE_KMOD_COUNT)
-		s->setup.places = places_number((int)info->n_cpus, s->config.places);
 	if (!(s->setup.flags & ~info->flags))
 		return 0;
 	return error_set(why, -EPROTONOSUPPORT,
@@ -203,12 +181,10 @@ static void kmod_destroy(struct sampler *s)
 {
 	if (!s)
 		return;
-	counting_end(&s->counting);
 	kmod_session_close(s->session);
 	if (s->counter >= 0)
 		close(s->counter);
 	event_queue_close(s->delivery);
-	remap_log_free(s->remaps);
 	free(s);
 }
 
@@ -230,31 +206,12 @@ static int kmod_prepare(const struct sampler_config *config, struct sampler **ou
 	if (!err)
 		err = event_queue_open(s->offsets, &s->n_offsets, PCCE_KMOD_OFFSETS,
 				       config->program, &s->delivery, why);
-	if (!err) {
-		s->remaps = remap_log_new();
-		if (!s->remaps) {
-			error_set(why, 0, "out of memory");
-			err = -ENOMEM;
-		}
-	}
 	if (err) {
 		kmod_destroy(s);
 		return err;
 	}
 	*out = s;
 	return 0;
-}
-
-/* Begins to read what the session counts. 0 or -ENOMEM. */
-static int begin_counting(struct sampler *s)
-{
-	struct places_memory m;
-
-	if (!(s->setup.flags & PCCE_KMOD_COUNT))
-		return 0;
-	kmod_session_counters(s->session, &m);
-	return counting_begin(&s->counting, &m, (int)s->setup.n_rings, s->setup.places,
-			      s->delivery);
 }
 
 /* Tells the module new places of thread pages. */
@@ -326,8 +283,6 @@ static int kmod_sampler_start(struct sampler *s, pid_t pid, struct error *why)
 	if (!err)
 		err = set_up_session(s);
 	if (!err)
-		err = begin_counting(s);
-	if (!err)
 		err = tell_places(s);
 	if (!err)
 		err = event_queue_watch(s->delivery, kmod_session_fd(s->session));
@@ -342,20 +297,11 @@ static int kmod_sampler_start(struct sampler *s, pid_t pid, struct error *why)
 
 /* ---- delivery ------------------------------------------------------------------- */
 
-static int add_kmod_sample(void *ctx, const struct pcce_kmod_record *record,
-			   const struct pcce_sample *sample, size_t size)
+static int add_kmod_sample(void *ctx, const struct pcce_sample *sample, size_t size)
 {
 	struct sampler *s = ctx;
-	struct pcce_sample *copy;
 
-	if (s->counting.places)
-		return counting_add(&s->counting, sample, size, kmod_session_claim(record));
-	copy = event_queue_add(s->delivery, sample, size);
-	if (!copy)
-		return -ENOMEM;
-	if (remap_log_concern(s->remaps, sample, record->last))
-		copy->flags |= PCCE_SAMPLE_MIXED;
-	return 0;
+	return event_queue_add(s->delivery, sample, size) ? 0 : -ENOMEM;
 }
 
 static int report_losses(struct sampler *s, struct stream *sink)
@@ -383,32 +329,6 @@ static int report_losses(struct sampler *s, struct stream *sink)
 	return err;
 }
 
-static int note_remap(void *ctx, const struct perf_sideband_event *e)
-{
-	struct sampler *s = ctx;
-
-	return remap_log_note(s->remaps, e);
-}
-
-/* Reads the counters if it is time. Later counters can be as old as s->since, so all other events
- * must wait for them. */
-static int take_counts(struct sampler *s, bool now)
-{
-	struct pollfd p = {.fd = kmod_session_fd(s->session), .events = POLLIN};
-	bool due = now || event_queue_now() >= s->next || poll(&p, 1, 0) == 1;
-	int err = due ? kmod_session_rotate(s->session, &s->since) : 0;
-
-	/* Mappings before the read of the counters must be known now. */
-	if (!err)
-		err = event_queue_listen(s->delivery, note_remap, s);
-	if (err || !due)
-		return err;
-	s->next = event_queue_now() + COUNTS_NS;
-	err = kmod_session_read_counts(s->session, add_kmod_sample, s);
-	remap_log_forget(s->remaps, s->since);
-	return err;
-}
-
 /* Attaches to threads that were just being created when the sampling began. pcce/kmod.h says how
  * they can be missed. */
 static int attach_late_threads(struct sampler *s)
@@ -425,22 +345,13 @@ static int attach_late_threads(struct sampler *s)
 
 static int kmod_turn(struct sampler *s, struct stream *sink, bool last)
 {
-	uint64_t limit = counting_look(&s->counting, last) - EVENT_QUEUE_MARGIN;
+	uint64_t limit = event_queue_now() - EVENT_QUEUE_MARGIN;
 	int err = last ? 0 : attach_late_threads(s);
 
-	if (err)
-		return err;
-	if (s->config.aggregate) {
-		err = take_counts(s, last);
-		if (limit > s->since)
-			limit = s->since;
-	} else {
+	if (!err)
 		err = kmod_session_read(s->session, add_kmod_sample, s);
-		if (!err)
-			err = counting_take(&s->counting);
-		if (!err)
-			err = event_queue_listen(s->delivery, NULL, NULL);
-	}
+	if (!err)
+		err = event_queue_listen(s->delivery, NULL, NULL);
 	if (!err)
 		err = event_queue_flush(s->delivery, sink, last ? UINT64_MAX : limit);
 	if (!err)
@@ -470,7 +381,6 @@ static void kmod_account(struct sampler *s, struct sampler_due *due)
 
 	if (kmod_session_stats(s->session, &stats))
 		return;
-	due->counted = stats.counted;
 	if (s->counter < 0 || read(s->counter, value, sizeof(value)) != sizeof(value))
 		return;
 	all = (s->counts_time ? value[1] : value[0]) / s->counter_period;
@@ -488,11 +398,6 @@ static uint64_t kmod_copied(const struct sampler *s)
 	return kmod_session_copied(s->session);
 }
 
-static struct places *kmod_places(struct sampler *s)
-{
-	return s->counting.places;
-}
-
 const struct sampler_ops sampler_kmod = {
 	.name = "kmod",
 	.probe = kmod_probe,
@@ -502,7 +407,6 @@ const struct sampler_ops sampler_kmod = {
 	.stop = kmod_sampler_stop,
 	.account = kmod_account,
 	.shorten = kmod_shorten,
-	.places = kmod_places,
 	.copied = kmod_copied,
 	.destroy = kmod_destroy,
 };

@@ -18,10 +18,9 @@ struct kmod_session {
 	int fd;
 	struct pcce_kmod_info info;
 	struct pcce_kmod_setup config;
-	struct pcce_kmod_reader *readers; /* and all else that this process may write */
-	const uint8_t *rest;		  /* writers and data, which follow them */
+	struct pcce_kmod_reader *readers;
+	const uint8_t *rest; /* writers and data, which follow them */
 	size_t rest_bytes;
-	uint32_t segment;	     /* AGGREGATE: the segment that may be read */
 	struct stack_blocks *stacks; /* COPY_STACKS */
 };
 
@@ -181,26 +180,6 @@ uint64_t kmod_session_copied(const struct kmod_session *k)
 	return k->stacks ? stack_blocks_copied(k->stacks) : 0;
 }
 
-void kmod_session_counters(const struct kmod_session *k, struct places_memory *m)
-{
-	const struct pcce_kmod_setup *c = &k->config;
-	uint8_t *writable = (uint8_t *)k->readers - c->reader_offset;
-
-	*m = (struct places_memory){
-		.places = (const void *)(k->rest - c->writer_offset + c->places_offset),
-		.refused = (void *)(writable + c->refused_offset),
-		.refused_step = 1,
-		.addresses = (void *)(writable + c->addresses_offset)};
-}
-
-const struct pcce_claim *kmod_session_claim(const struct pcce_kmod_record *record)
-{
-	return record->type == PCCE_KMOD_CLAIM
-		       ? (const void *)((const uint8_t *)record + record->size -
-					sizeof(struct pcce_claim))
-		       : NULL;
-}
-
 static const struct pcce_kmod_writer *ring_writer(const struct kmod_session *k, uint32_t ring)
 {
 	return (const struct pcce_kmod_writer *)k->rest + ring;
@@ -219,23 +198,20 @@ static size_t deliver_record(const struct kmod_session *k, uint32_t ring, const 
 	const struct pcce_kmod_record *record = (const struct pcce_kmod_record *)at;
 	const struct pcce_sample *sample = (const struct pcce_sample *)(record + 1);
 	uint32_t stack_max = k->stacks ? PCCE_KMOD_STACK_MAX : 0;
-	size_t size = record->size, claim = 0;
+	size_t size = record->size;
 
-	if (size < sizeof(*record) ||
-	    size > PCCE_KMOD_RECORD_MAX + stack_max + sizeof(struct pcce_claim) || size % 8)
+	if (size < sizeof(*record) || size > PCCE_KMOD_RECORD_MAX + stack_max || size % 8)
 		return 0;
-	if (record->type == PCCE_KMOD_CLAIM)
-		claim = sizeof(struct pcce_claim);
-	else if (record->type != PCCE_KMOD_SAMPLE)
+	if (record->type != PCCE_KMOD_SAMPLE)
 		return size;
 	if (size < sizeof(*record) + sizeof(*sample) ||
 	    !pcce_sample_counts_are_possible(sample, stack_max / sizeof(uint64_t)) ||
-	    size != sizeof(*record) + pcce_sample_size(sample) + claim)
+	    size != sizeof(*record) + pcce_sample_size(sample))
 		return 0;
 	if (sample->flags & PCCE_SAMPLE_COPY && k->stacks)
 		*err = stack_blocks_complete(k->stacks, ring, sample, &sample);
 	if (!*err)
-		*err = sink(ctx, record, sample, pcce_sample_size(sample));
+		*err = sink(ctx, sample, pcce_sample_size(sample));
 	return size;
 }
 
@@ -269,37 +245,5 @@ int kmod_session_read(struct kmod_session *k, kmod_session_sink *sink, void *ctx
 
 	for (ring = 0; ring < k->config.n_rings && !err; ring++)
 		err = read_kmod_ring(k, ring, sink, ctx);
-	return err;
-}
-
-int kmod_session_rotate(struct kmod_session *k, uint64_t *since)
-{
-	struct pcce_kmod_rotate rotate;
-	int err = session_request(k, PCCE_KMOD_IOC_ROTATE, &rotate);
-
-	if (err)
-		return err;
-	k->segment = rotate.segment;
-	*since = rotate.time;
-	return 0;
-}
-
-int kmod_session_read_counts(struct kmod_session *k, kmod_session_sink *sink, void *ctx)
-{
-	uint32_t ring;
-	int err = 0;
-
-	for (ring = 0; ring < k->config.n_rings && !err; ring++) {
-		const uint8_t *segment = ring_data(k, ring) + k->segment * k->config.segment_stride;
-		uint64_t used = ring_writer(k, ring)->used[k->segment], at = 0;
-
-		while (at < used && !err) {
-			size_t size = deliver_record(k, ring, segment + at, sink, ctx, &err);
-
-			if (!size)
-				err = -EPROTO;
-			at += size;
-		}
-	}
 	return err;
 }

@@ -8,7 +8,6 @@
 #include <stdint.h>
 #include <pcce/kmod.h>
 #include "base/error.h"
-#include "sampler/places.h"
 
 struct kmod_session;
 
@@ -33,25 +32,12 @@ void kmod_session_shorten(struct kmod_session *k, uint64_t bytes);
 /* Returns the bytes that brought stacks and registers, since the beginning. */
 uint64_t kmod_session_copied(const struct kmod_session *k);
 
-/* With PCCE_KMOD_COUNT: what the kernel counts in. It is mapped until the session is closed. */
-void kmod_session_counters(const struct kmod_session *k, struct places_memory *m);
-
-/* Receives a record; size: of the sample with all that follows. A stack is complete (abi.h). A
- * result other than 0 ends the reading. */
-typedef int kmod_session_sink(void *ctx, const struct pcce_kmod_record *record,
-			      const struct pcce_sample *sample, size_t size);
-
-/* The claim of a record that the sink has received; NULL: it has none. */
-const struct pcce_claim *kmod_session_claim(const struct pcce_kmod_record *record);
+/* Receives a sample; size: with all that follows. A stack is complete (abi.h). A result other than
+ * 0 ends the reading. */
+typedef int kmod_session_sink(void *ctx, const struct pcce_sample *sample, size_t size);
 
 /* Reads all records of the rings. 0, or the sink's result; -EPROTO, -EBADMSG: a record is
  * malformed. */
 int kmod_session_read(struct kmod_session *k, kmod_session_sink *sink, void *ctx);
-
-/* With PCCE_KMOD_AGGREGATE: switches to new counters. Later records are not older than *since. 0 or
- * -errno. */
-int kmod_session_rotate(struct kmod_session *k, uint64_t *since);
-/* Reads the counters from before the last kmod_session_rotate(). Results as kmod_session_read(). */
-int kmod_session_read_counts(struct kmod_session *k, kmod_session_sink *sink, void *ctx);
 
 #endif

@@ -28,9 +28,6 @@ struct sampler_config {
 	const char *program; /* the command's file, if it was found; else NULL */
 	bool verify;
 	enum sampler_copy copy;
-	bool aggregate;	    /* merge equal samples in the kernel */
-	uint64_t places;    /* contexts that a CPU may count in the kernel; 0: do not count */
-	bool refuse;	    /* count only those that are refused */
 	int signal;	    /* of the self sampler; 0: its default */
 	const char *engine; /* of --count: "cct", "hcct", "lossy", "empty"; NULL: take samples */
 	uint64_t counters;  /* of a thread, with "hcct"; calls of a bucket, with "lossy" */
@@ -48,7 +45,6 @@ struct sampler_due {
 	/* Of a count in bursts: their number, their time, and all time. */
 	uint64_t bursts, burst_ns, ns;
 	uint64_t skipped; /* of adaptive bursts: those of threads that were skipped */
-	uint64_t counted; /* samples taken that were counted in places */
 };
 
 struct sampler;
@@ -72,8 +68,6 @@ struct sampler_ops {
 	/* Optional. From now on, samples need only this number of words of their stacks, at most
 	 * PCCE_COPY_WORDS. Samples that were taken before have others. */
 	void (*shorten)(struct sampler *s, uint32_t words);
-	/* Optional. What it counts in the kernel (places.h); NULL: nothing. */
-	struct places *(*places)(struct sampler *s);
 	/* Optional. About how many bytes stop() will let the recorder write. If it is there, these
 	 * have room in the file, and samples of the second event may be refused for that. */
 	uint64_t (*rest)(const struct sampler *s);

@@ -88,9 +88,6 @@ static uint64_t sampling_interval(const struct sampler_config *config)
 
 static int self_probe(const struct sampler_config *config, struct error *why)
 {
-	if (config->aggregate)
-		return error_set(why, -EOPNOTSUPP,
-				 "it does not support --aggregate; use -b kmod as root");
 	if (config->copy == SAMPLER_COPY_ALL)
 		return error_set(why, -EOPNOTSUPP,
 				 "it samples only instrumented threads, so it does not support "

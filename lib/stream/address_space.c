@@ -47,7 +47,6 @@ struct process {
 	size_t n, capacity;
 	/* Present spaces only: */
 	uint64_t layout, built; /* its number; that of maps */
-	uint32_t epoch;
 	struct decode_maps maps;
 	UT_hash_handle hh;
 };
@@ -72,7 +71,6 @@ struct address_spaces {
 	struct process *last; /* which was found last */
 	bool present;
 	uint64_t layouts; /* numbers in use */
-	uint32_t epochs;  /* the same */
 };
 
 struct address_spaces *address_spaces_new(const struct encoding_table *(*table_of)(void *ctx,
@@ -188,12 +186,6 @@ static struct decode_module part_of(const struct decode_module *map, uint64_t st
 	return part;
 }
 
-/* Do addresses of both mappings mean the same? */
-static bool means_the_same(const struct decode_module *a, const struct decode_module *b)
-{
-	return a->module == b->module && a->vaddr - a->start == b->vaddr - b->start;
-}
-
 static void forget_ended(struct generation *g)
 {
 	size_t n = 0;
@@ -209,7 +201,6 @@ static int replay_map(struct address_spaces *s, struct process *p, const struct 
 	struct generation *g = current_generation(p);
 	uint64_t from = g ? g->from : 0;
 	size_t n = g ? g->n : 0;
-	bool changed = false;
 
 	if (!g)
 		return -ENOMEM;
@@ -227,7 +218,6 @@ static int replay_map(struct address_spaces *s, struct process *p, const struct 
 		}
 		if (!memcmp(&old, &e->map, sizeof(old)))
 			return 0;
-		changed |= !means_the_same(&old, &e->map);
 		g->intervals[i].until = e->time;
 		from = e->time;
 		if (old.start < e->map.start) {
@@ -241,8 +231,6 @@ static int replay_map(struct address_spaces *s, struct process *p, const struct 
 				return -ENOMEM;
 		}
 	}
-	if (changed)
-		p->epoch = ++s->epochs;
 	if (s->present)
 		forget_ended(g);
 	return e->map.module == PCCE_MODULE_NONE ? 0 : add_interval(g, &e->map, from, e->sequence);
@@ -271,8 +259,6 @@ static int replay_process(struct address_spaces *s, struct process *p, const str
 	if (!g)
 		return -ENOMEM;
 	p->layout = ++s->layouts;
-	if (e->flags & (PCCE_PROCESS_FORK | PCCE_PROCESS_EXEC))
-		p->epoch = ++s->epochs;
 	if (from && !(e->flags & PCCE_PROCESS_EXEC)) {
 		pg = &parent->generations[parent == p ? from - 1 : parent->n - 1];
 		for (size_t i = 0; i < pg->n; i++)
@@ -501,19 +487,4 @@ const struct decode_space *address_spaces_now(struct address_spaces *s, uint32_t
 	decode_maps_set(&p->maps, maps, n);
 	p->built = p->layout;
 	return &p->maps.as;
-}
-
-void address_spaces_end_epoch(struct address_spaces *s, uint32_t pid)
-{
-	struct process *p = process_of(s, pid);
-
-	if (p)
-		p->epoch = ++s->epochs;
-}
-
-uint32_t address_spaces_epoch(struct address_spaces *s, uint32_t pid)
-{
-	const struct process *p = process_of(s, pid);
-
-	return p ? p->epoch : ++s->epochs;
 }

@@ -42,11 +42,4 @@ const struct decode_space *address_spaces_get(const struct address_spaces *s, ui
 const struct decode_space *address_spaces_now(struct address_spaces *s, uint32_t pid,
 					      uint64_t *layout);
 
-/* Returns the epoch of a process. Another one begins when its addresses change their meanings: when
- * it is created, at exec, and when it maps something over a module. No two have the same epoch,
- * except 0, before the first change. */
-uint32_t address_spaces_epoch(struct address_spaces *s, uint32_t pid);
-/* Begins another one, for another reason. */
-void address_spaces_end_epoch(struct address_spaces *s, uint32_t pid);
-
 #endif

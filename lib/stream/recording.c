@@ -84,7 +84,6 @@ void recording_account_add(struct recording_account *to, const struct recording_
 {
 	for (uint32_t i = 0; i <= PCCE_LOSS_MAX; i++)
 		to->lost[i] += from->lost[i];
-	to->due.counted += from->due.counted;
 	if (!from->any_due)
 		return;
 	to->due.known = (!to->any_due || to->due.known) && from->due.known;
@@ -200,9 +199,6 @@ static int take_record(void *ctx, const struct pcce_record *rec)
 		break;
 	case PCCE_REC_DUE:
 		take_due(r, any);
-		break;
-	case PCCE_REC_COUNTED:
-		r->accounts[0].due.counted += ((const struct pcce_rec_counted *)any)->samples;
 		break;
 	case PCCE_REC_ONLY:
 		err = take_only(&r->only, any);

@@ -31,7 +31,6 @@ struct recording_module {
 struct recording_due {
 	bool known; /* all who write about it knew it */
 	uint64_t due, merged, kernel;
-	uint64_t counted; /* samples that were taken, and only counted in the kernel */
 };
 
 /* What a recording says of the samples of an event that it does not have. */

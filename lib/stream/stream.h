@@ -31,14 +31,6 @@
 
 struct stack_node;
 
-/* What a sampler that counts (pcce/places.h) says of a sample. */
-struct sampler_counting {
-	uint64_t time;	/* not before what the place has counted for another state */
-	uint32_t place; /* that it claims; PCCE_NO_PLACE: none */
-	uint32_t epoch; /* of the class by which it does */
-	uint32_t claim; /* number of the claim */
-};
-
 /* A sample, or several equal ones that were aggregated. */
 struct stream_event {
 	const struct pcce_sample *sample; /* the context: its entries, segments and stack follow */
@@ -47,11 +39,7 @@ struct stream_event {
 	const uint64_t *key; /* of a CONTEXT record: names the context; else NULL */
 	uint32_t bytes;	     /* of its record; 0: it comes from no recording */
 	uint32_t number;     /* of the event of the recording that was sampled */
-	/* From a sampler that counts; else NULL. */
-	const struct sampler_counting *counting;
-	bool repeated;	 /* equal to one that claimed a place before */
-	bool left_out;	 /* and that one was left out */
-	bool aggregated; /* also a single one can be */
+	bool aggregated;     /* also a single one can be */
 	/* The known part of the encoding stack below the sample's own entries. Only stages behind
 	 * one that keeps the stacks (filter/state.h) have it. */
 	const struct stack_node *below;
@@ -74,12 +62,7 @@ struct stream_ops {
 	int (*symbol)(struct stream *s, const struct pcce_rec_symbol *rec, const char *function,
 		      const char *file);
 	int (*lost)(struct stream *s, const struct pcce_rec_lost *rec);
-	/* What a sampler counts of this process may be wrong from now on: it is traced. */
-	int (*spoiled)(struct stream *s, uint32_t pid);
 	int (*event)(struct stream *s, struct stream_event *e);
-	/* How many samples equal to the last that claimed this place were not delivered. Behind
-	 * filter/state.h it is an event. */
-	int (*counted)(struct stream *s, uint32_t place, uint64_t samples, uint64_t weight);
 	/*
 	 * A whole summary begins: the aggregated samples that follow it. missing: the most that
 	 * any context has of which there is no sample; nameless: what was counted with no context.

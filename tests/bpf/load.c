@@ -151,15 +151,8 @@ static bool load(const char *event, struct loaded *l)
 	if (perf_event_make_attr(&config, &attr, &l->kind, &why))
 		return stop("the event is known", event, why.text);
 	/* The verifier judges each of these as another program. */
-	for (int refuse = 0; refuse < 2; refuse++) {
-		if (bpf_program_load(l->kind, &attr, SAMPLER_COPY_NONE, PCCE_PLACES_MAX, refuse,
-				     &l->skel, &why))
-			return stop("the kernel loads the program that counts", event, why.text);
-		sampler_bpf__destroy(l->skel);
-		l->skel = NULL;
-	}
 	for (int copy = SAMPLER_COPY_ALL; copy >= SAMPLER_COPY_NONE; copy--) {
-		if (bpf_program_load(l->kind, &attr, copy, 0, false, &l->skel, &why))
+		if (bpf_program_load(l->kind, &attr, copy, &l->skel, &why))
 			return stop("the kernel loads the program", event, why.text);
 		if (copy == SAMPLER_COPY_NONE)
 			break;

@@ -126,16 +126,6 @@ if pcce-merge -o sums.data threads.data elsewhere/of/x.data >merge.log 2>&1; the
 else
 	not_ok "pcce-merge" merge.log
 fi
-name="recorded with --aggregate: contexts and weights are those of pcce-report"
-if record_options=--aggregate record kmod sum.data ./threads; then
-	built/decode-recording sum.data >sum.lines 2>sum.err
-	fold sum.lines >sum.mine
-	pcce-report -i sum.data --format=folded 2>>sum.err | sort >sum.theirs
-	check "$name" cmp sum.mine sum.theirs
-else
-	skip "$name" "$(tail -n 1 sum.data.err)"
-fi
-
 head -c 5000 threads.data >cut.data
 check "a recording that was cut off is decoded as far as it goes" built/decode-recording cut.data
 echo nonsense >nonsense.data

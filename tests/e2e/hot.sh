@@ -155,7 +155,7 @@ pcce-report -i coarse.data --hot=0.0001 --stdio >/dev/null 2>small.err
 check "a PHI that the summary cannot answer is refused" \
 	grep -q '^pcce-report: cannot use --hot=0.0001: coarse.data was recorded with --hot=0.2,0.12 and lacks' small.err
 is "bad options are refused" "$(for option in --hot=0.1,0.2 --hot=0.1,0.1 --hot=x --hot=0 --hot=2 --hot=1e-12 \
-	"--hot --verify" "--hot --aggregate" --per-thread; do
+	"--hot --verify" --per-thread; do
 	# shellcheck disable=SC2086
 	pcce-record $option -o bad.data -- true 2>&1 | head -n 1
 done)" "pcce-record: cannot use --hot: '0.1,0.2' has an EPSILON that is not above 0 and below PHI
@@ -165,7 +165,6 @@ pcce-record: cannot use --hot: '0' has a PHI that is not above 0 and at most 1
 pcce-record: cannot use --hot: '2' has a PHI that is not above 0 and at most 1
 pcce-record: cannot use --hot: '1e-12' needs more than 1073741824 counters
 pcce-record: cannot use --hot with --verify: leave out one of them
-pcce-record: cannot use --hot with --aggregate: leave out one of them
 pcce-record: cannot use --per-thread without --hot: all other recordings keep threads apart; leave it out"
 if [ ${#sanitize[@]} = 0 ]; then
 	(

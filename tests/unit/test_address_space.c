@@ -62,23 +62,18 @@ static int module_now(uint32_t pid, uint64_t address, uint64_t *layout)
 static void test_present(void)
 {
 	uint64_t layout, other;
-	uint32_t epoch;
 
 	s = address_spaces_new(no_table, NULL, true);
 	process(100, 1, 0, 0);
 	map(100, 1, 0x1000, 0x3000, 0, 0);
-	epoch = address_spaces_epoch(s, 1);
 	tap_ok(module_now(1, 0x1000, &layout) == 0 && module_now(1, 0x1000, &other) == 0 &&
 		       layout == other,
 	       "present: a mapping", "it is not so");
 	map(110, 1, 0x1000, 0x3000, 0, 0);
-	tap_ok(address_spaces_epoch(s, 1) == epoch, "present: the same again is no epoch",
-	       "it is not so");
 	process(120, 2, 1, PCCE_PROCESS_FORK);
 	map(130, 1, 0x2000, 0x1000, 0, 4);
-	tap_ok(address_spaces_epoch(s, 1) != epoch && module_now(1, 0x1fff, &other) == 0 &&
-		       module_now(1, 0x2000, &other) == 4 && module_now(1, 0x3000, &other) == 0 &&
-		       layout != other,
+	tap_ok(module_now(1, 0x1fff, &other) == 0 && module_now(1, 0x2000, &other) == 4 &&
+		       module_now(1, 0x3000, &other) == 0 && layout != other,
 	       "present: mapped over the middle", "it is not so");
 	tap_ok(module_now(2, 0x2000, &layout) == 0, "present: not in a child from before",
 	       "it is not so");

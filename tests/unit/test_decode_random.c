@@ -481,57 +481,6 @@ static void test_unknown(void)
 	decode_context_free(&ctx);
 }
 
-/* Returns a plain address in this function of the executable; 0: none was found. */
-static uint64_t plain_address(uint32_t func)
-{
-	for (int tries = 0; tries < 10000; tries++) {
-		uint64_t vaddr = random_below(MODULE_BYTES);
-
-		if (encoding_table_func_at(&fx.exe, vaddr) == func &&
-		    decode_is_plain(&fx.as, exe(vaddr)))
-			return exe(vaddr);
-	}
-	return 0;
-}
-
-/* Whatever the state is: at all plain addresses of a function it means the same. */
-static void test_plain_addresses(void)
-{
-	struct decode_context a = {0}, b = {0};
-	bool good = true, differ = false;
-	long n = 0, exact = 0;
-
-	for (long i = 0; i < 3000 && good; i++) {
-		uint64_t first = exe(random_below(MODULE_BYTES)), second;
-		uint32_t func = encoding_table_func_at(&fx.exe, first - EXE_BASE);
-
-		second = func == PCCE_NONE ? 0 : plain_address(func);
-		if (!second)
-			continue;
-		for (int k = 0; k < 20 && good; k++) {
-			random_state(first);
-			good = !decode_sample(&fx.as, &sample, entries, sample.n_entries, false,
-					      false, &a);
-			sample.ip = second;
-			sample.r11 = decode_is_plain(&fx.as, first) ? random_address() : sample.r11;
-			good &= !decode_sample(&fx.as, &sample, entries, sample.n_entries, false,
-					       false, &b);
-			if (!decode_is_plain(&fx.as, first)) {
-				differ |= !same_meaning(&a, &b);
-				continue;
-			}
-			good &= same_meaning(&a, &b);
-			n++;
-			exact += a.status == DECODE_EXACT;
-		}
-	}
-	decode_context_free(&a);
-	decode_context_free(&b);
-	tap_ok(good && n > 1000 && exact > 100, "all plain addresses of a function mean the same",
-	       "%ld pairs, %ld exact", n, exact);
-	tap_ok(differ, "others do not", " ");
-}
-
 int main(void)
 {
 	fixture_init(&fx);
@@ -539,7 +488,6 @@ int main(void)
 	test_deep();
 	test_random_samples();
 	test_unknown();
-	test_plain_addresses();
 	fixture_free(&fx);
 	return tap_done();
 }

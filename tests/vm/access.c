@@ -164,15 +164,11 @@ static long charge(uint32_t flags, long *mapped)
 static void locked_memory(void)
 {
 	struct rlimit limit;
-	long mapped, counted, tables = charge(0, &mapped),
-			      more = charge(PCCE_KMOD_AGGREGATE, &counted),
-			      stacks = charge(PCCE_KMOD_COPY_STACKS, &counted);
+	long mapped, copied, tables = charge(0, &mapped),
+			     stacks = charge(PCCE_KMOD_COPY_STACKS, &copied);
 
 	result(tables >= 256 << 10, "tables of segments count as locked memory (%ld bytes)",
 	       tables);
-	/* An eighth of the two segments that each of at least two CPUs has. */
-	result(more - tables >= PCCE_KMOD_RING_MIN / 2,
-	       "indexes count as locked memory (%ld bytes)", more - tables);
 	result(stacks - tables >= 2 * (long)sizeof(struct pcce_stack_table),
 	       "tables of stacks count as locked memory (%ld bytes)", stacks - tables);
 	getrlimit(RLIMIT_MEMLOCK, &limit);

@@ -24,7 +24,6 @@
 #include "guest.h"
 #include "made_page.h"
 #include "sampler/kmod_session.h"
-#include "sampler/places.h"
 
 #define SAMPLES 200
 #define NEVER (1ULL << 40)
@@ -36,47 +35,19 @@ static const struct shape {
 	const char *name;
 	unsigned int entries, below;
 	bool upper;
-	uint32_t flags;
 	unsigned int reads; /* for each sample */
 } shapes[] = {
-	{"without an encoding stack", 0, 0, false, 0, 1},
-	{"with 16 entries", PCCE_SEGMENT_ENTRIES, 0, false, 0, 1},
-	{"with 3 segments below", PCCE_SEGMENT_ENTRIES / 2, 3, false, 0, 1},
-	{"with 300 segments below", PCCE_SEGMENT_ENTRIES / 2, SEGMENTS, false, 0, 1},
-	{"with 300 segments below, counted", PCCE_SEGMENT_ENTRIES / 2, SEGMENTS, false,
-	 PCCE_KMOD_AGGREGATE, 1},
-	{"with 300 segments below, in a place", PCCE_SEGMENT_ENTRIES / 2, SEGMENTS, false,
-	 PCCE_KMOD_COUNT, 1},
-	{"in the page's upper half", PCCE_SEGMENT_ENTRIES / 2, SEGMENTS - 1, true, 0, 2},
+	{"without an encoding stack", 0, 0, false, 1},
+	{"with 16 entries", PCCE_SEGMENT_ENTRIES, 0, false, 1},
+	{"with 3 segments below", PCCE_SEGMENT_ENTRIES / 2, 3, false, 1},
+	{"with 300 segments below", PCCE_SEGMENT_ENTRIES / 2, SEGMENTS, false, 1},
+	{"in the page's upper half", PCCE_SEGMENT_ENTRIES / 2, SEGMENTS - 1, true, 2},
 };
 #define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
 enum { SHALLOW = 2, DEEP = 3 };
 
-/* Tells that all samples at one address have one class. */
-static int tell_class(void *ctx, const struct pcce_kmod_record *record, const struct pcce_sample *s,
-		      size_t size)
-{
-	(void)record;
-	(void)size;
-	places_set_class(ctx, s->pid, s->ip, 1, 0);
-	return 0;
-}
-
-/* From now on, samples are counted. */
-static void begin_places(struct kmod_session *k)
-{
-	struct places_memory m;
-	struct places *p;
-
-	kmod_session_counters(k, &m);
-	p = places_new(&m, 1, PCCE_PLACES_MIN);
-	if (!p || kmod_session_read(k, tell_class, p))
-		abort();
-	places_free(p);
-}
-
 /* Samples each rate-th call from now on. */
-static struct kmod_session *begin(uint32_t flags, uint64_t rate)
+static struct kmod_session *begin(uint64_t rate)
 {
 	int64_t offset = (int64_t)((char *)&page - (char *)__builtin_thread_pointer());
 	struct pcce_kmod_setup c = usual_setup();
@@ -85,47 +56,35 @@ static struct kmod_session *begin(uint32_t flags, uint64_t rate)
 
 	c.type = PERF_TYPE_TRACEPOINT;
 	c.config = event;
-	c.flags = flags;
 	c.rate = rate;
-	c.places = flags & PCCE_KMOD_COUNT ? 64 : 0;
 	c.ring_bytes = 1 << 20;
 	k = begin_session(&c, &offset);
 	/* The first samples find the page and read the SEGMENTS below it, up to
 	 * PCCE_SAMPLE_SEGMENTS a sample. */
-	for (i = 0; i < 10; i++) {
+	for (i = 0; i < 10; i++)
 		syscall(SYS_getppid);
-		if (i == 5 && flags & PCCE_KMOD_COUNT)
-			begin_places(k);
-	}
 	return k;
 }
 
-static int count_bad(void *ctx, const struct pcce_kmod_record *record, const struct pcce_sample *s,
-		     size_t size)
+static int count_bad(void *ctx, const struct pcce_sample *s, size_t size)
 {
 	unsigned int *bad = ctx;
 
-	(void)record;
 	(void)size;
 	*bad += !!(s->flags & (PCCE_SAMPLE_READ_FAULT | PCCE_SAMPLE_OUTSIDE));
 	return 0;
 }
 
 /* Checks that the session has delivered that many samples, each with its page. */
-static void finish(struct kmod_session *k, uint32_t flags, unsigned int wanted)
+static void finish(struct kmod_session *k, unsigned int wanted)
 {
 	struct pcce_kmod_stats stats = {0};
 	unsigned int bad = 0;
-	uint64_t since;
 	long err = kmod_session_stats(k, &stats);
 
-	if (!err && flags & PCCE_KMOD_AGGREGATE)
-		err = kmod_session_rotate(k, &since)
-			      ?: kmod_session_read_counts(k, count_bad, &bad);
-	else if (!err)
+	if (!err)
 		err = kmod_session_read(k, count_bad, &bad);
-	if (err || bad || stats.samples != wanted ||
-	    (flags & PCCE_KMOD_COUNT && wanted && stats.counted < SAMPLES)) {
+	if (err || bad || stats.samples != wanted) {
 		result(false, "%u samples are taken", wanted);
 		printf("#   error %ld, %llu samples, %u without a page\n", err,
 		       (unsigned long long)stats.samples, bad);
@@ -148,16 +107,16 @@ static unsigned long long reads(void)
 	return hits;
 }
 
-static unsigned long long reads_for(const struct shape *shape)
+static unsigned long long reads_for_samples(void)
 {
-	struct kmod_session *k = begin(shape->flags, 1);
+	struct kmod_session *k = begin(1);
 	unsigned long long n = reads();
 	unsigned int i;
 
 	for (i = 0; i < SAMPLES; i++)
 		syscall(SYS_getppid);
 	n = reads() - n;
-	finish(k, shape->flags, SAMPLES + 10);
+	finish(k, SAMPLES + 10);
 	return n;
 }
 
@@ -171,7 +130,7 @@ static void count_reads(void)
 	for (i = 0; i < SHAPES; i++) {
 		make_page(shapes[i].entries, shapes[i].below, shapes[i].upper);
 		snprintf(name, sizeof(name), "reads for %d samples %s", SAMPLES, shapes[i].name);
-		expect(name, (long)reads_for(&shapes[i]), (long)shapes[i].reads * SAMPLES);
+		expect(name, (long)reads_for_samples(), (long)shapes[i].reads * SAMPLES);
 	}
 	write_to(TRACING "events/pcce/read/enable", "0");
 	write_to(TRACING "kprobe_events", "-:pcce/read\n");
@@ -194,15 +153,15 @@ static unsigned long long instructions_of_a_call(void)
 	return least;
 }
 
-static unsigned long long instructions_for(const struct shape *shape)
+static unsigned long long instructions_of_a_sample(void)
 {
-	struct kmod_session *k = begin(shape->flags, 1);
+	struct kmod_session *k = begin(1);
 	unsigned long long with = instructions_of_a_call(), without;
 
-	finish(k, shape->flags, SAMPLES + 10);
-	k = begin(shape->flags, NEVER);
+	finish(k, SAMPLES + 10);
+	k = begin(NEVER);
 	without = instructions_of_a_call();
-	finish(k, shape->flags, 0);
+	finish(k, 0);
 	return with - without;
 }
 
@@ -226,7 +185,7 @@ static void count_instructions(void)
 	       "the emulator's time is the number of instructions (%llu)", loop);
 	for (i = 0; i < SHAPES; i++) {
 		make_page(shapes[i].entries, shapes[i].below, shapes[i].upper);
-		n[i] = instructions_for(&shapes[i]);
+		n[i] = instructions_of_a_sample();
 		/* A kilobyte that is copied and hashed, not the stack: that would be 150,000 bytes
 		 * here. */
 		result(n[i] > 100 && n[i] < 5000, "instructions for a sample %s: %llu",

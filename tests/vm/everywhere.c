@@ -82,11 +82,9 @@ static void work(void)
 static unsigned int events, happened, refused;
 static unsigned long malformed, samples;
 
-static int judge(void *ctx, const struct pcce_kmod_record *record, const struct pcce_sample *s,
-		 size_t size)
+static int judge(void *ctx, const struct pcce_sample *s, size_t size)
 {
 	(void)ctx;
-	(void)record;
 	samples++;
 	malformed += size < sizeof(*s) || s->n_entries > PCCE_SEGMENT_ENTRIES || !s->time;
 	return 0;
@@ -99,11 +97,9 @@ static void sample_at(const char *name, uint32_t type, uint64_t config, uint64_t
 	struct pcce_kmod_stats stats = {0};
 	struct kmod_session *k;
 	struct error why;
-	uint64_t since;
 	long err;
 
 	c.scope = events % 4 ? PCCE_KMOD_SYSTEM : PCCE_KMOD_PROCESS;
-	c.flags = events % 3 ? 0 : PCCE_KMOD_AGGREGATE;
 	c.type = type;
 	c.config = config;
 	c.rate = rate;
@@ -119,10 +115,7 @@ static void sample_at(const char *name, uint32_t type, uint64_t config, uint64_t
 	if (!err)
 		err = kmod_session_stop(k);
 	if (!err)
-		err = c.flags & PCCE_KMOD_AGGREGATE
-			      ? kmod_session_rotate(k, &since)
-					?: kmod_session_read_counts(k, judge, NULL)
-			      : kmod_session_read(k, judge, NULL);
+		err = kmod_session_read(k, judge, NULL);
 	if (!err)
 		err = kmod_session_stats(k, &stats);
 	events++;

@@ -111,13 +111,6 @@ static long do_attach_again(struct state *s)
 	return request(s->fd, PCCE_KMOD_IOC_ATTACH, &a);
 }
 
-static long do_rotate(struct state *s)
-{
-	struct pcce_kmod_rotate r;
-
-	return request(s->fd, PCCE_KMOD_IOC_ROTATE, &r);
-}
-
 static long do_stats(struct state *s)
 {
 	struct pcce_kmod_stats st;
@@ -181,7 +174,6 @@ static const struct op {
 } ops[] = {
 	{"open", NOTHING, do_open, 0, 0, 0},
 	{"SETUP", OPENED, do_setup, PCCE_KMOD_PROCESS, 0, 0},
-	{"SETUP, AGGREGATE", OPENED, do_setup, PCCE_KMOD_SYSTEM, PCCE_KMOD_AGGREGATE, 0},
 	{"SETUP, COPY_STACKS", OPENED, do_setup, PCCE_KMOD_SYSTEM, PCCE_KMOD_COPY_STACKS, 0},
 	{"PLACES", SET_UP, do_places, PCCE_KMOD_PROCESS, 0, 0},
 	{"mmap", SET_UP, do_mmap, PCCE_KMOD_PROCESS, 0, 0},
@@ -197,10 +189,9 @@ static const struct op {
 	{"ATTACH", STARTED, do_attach, PCCE_KMOD_PROCESS, 0, 0},
 	{"ATTACH, AGAIN", STARTED, do_attach_again, PCCE_KMOD_PROCESS, 0, 0},
 	{"fork", STARTED, do_fork, PCCE_KMOD_PROCESS, 0, 0},
-	{"ROTATE", STARTED, do_rotate, PCCE_KMOD_PROCESS, PCCE_KMOD_AGGREGATE, 0},
 	{"STATS", STARTED, do_stats, PCCE_KMOD_PROCESS, 0, 0},
 	{"STOP", STARTED, do_stop, PCCE_KMOD_PROCESS, 0, 0},
-	{"close", STARTED, do_close, PCCE_KMOD_PROCESS, PCCE_KMOD_AGGREGATE, 0},
+	{"close", STARTED, do_close, PCCE_KMOD_PROCESS, 0, 0},
 };
 
 static void must(const struct op *op, const char *what, long err)

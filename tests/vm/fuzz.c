@@ -46,7 +46,6 @@ enum call {
 	START,
 	STOP,
 	ATTACH,
-	ROTATE,
 	STATS,
 	INFO,
 	ANY_REQUEST,
@@ -66,9 +65,9 @@ enum call {
 };
 
 static const char *const names[CALLS] = {
-	"open",	   "close",  "SETUP", "SETUP, odd",  "PLACES", "START",	 "STOP",   "ATTACH",
-	"ROTATE",  "STATS",  "INFO",  "any request", "mmap",   "munmap", "touch",  "mprotect",
-	"madvise", "mremap", "tail",  "poll",	     "read",   "fork",	 "thread", "dup"};
+	"open",	  "close", "SETUP",	  "SETUP, odd", "PLACES", "START",  "STOP",	"ATTACH",
+	"STATS",  "INFO",  "any request", "mmap",	"munmap", "touch",  "mprotect", "madvise",
+	"mremap", "tail",  "poll",	  "read",	"fork",	  "thread", "dup"};
 
 /* Races on these are intended: one thread closes what another one uses. */
 static int files[FILES];
@@ -218,14 +217,8 @@ static struct pcce_kmod_setup sensible(struct state *s)
 	/* Some combinations are refused. */
 	if (c.flags & PCCE_KMOD_COPY_ALL && below(s, 8))
 		c.flags |= PCCE_KMOD_COPY_STACKS;
-	if (c.flags & PCCE_KMOD_COPY_STACKS && below(s, 8))
-		c.flags &= ~PCCE_KMOD_AGGREGATE;
-	if (c.flags & PCCE_KMOD_COUNT && below(s, 8))
-		c.flags &= ~(PCCE_KMOD_AGGREGATE | PCCE_KMOD_COPY_STACKS | PCCE_KMOD_COPY_ALL);
-	if (c.flags & PCCE_KMOD_COUNT_REFUSED && below(s, 8))
-		c.flags |= PCCE_KMOD_COUNT;
-	if (c.flags & PCCE_KMOD_COUNT)
-		c.places = PCCE_PLACES_MIN << below(s, 12);
+	if (below(s, 8))
+		c.flags &= PCCE_KMOD_FLAGS;
 	if (c.scope == PCCE_KMOD_CPU)
 		c.cpu = (int)below(s, 2);
 	if (c.scope <= PCCE_KMOD_PROCESS)
@@ -528,8 +521,6 @@ static long run(struct state *s, enum call call)
 		return ioctl(file(s), sized(s, PCCE_KMOD_IOC_STOP), below(s, 16) ? 0 : edge(s));
 	case ATTACH:
 		return attach(s);
-	case ROTATE:
-		return send(s, PCCE_KMOD_IOC_ROTATE, answer, sizeof(answer));
 	case STATS:
 		return send(s, PCCE_KMOD_IOC_STATS, answer, sizeof(answer));
 	case INFO:

@@ -247,12 +247,10 @@ struct places {
 	unsigned int samples, in_kernel, with_address;
 };
 
-static int look(void *ctx, const struct pcce_kmod_record *record, const struct pcce_sample *s,
-		size_t size)
+static int look(void *ctx, const struct pcce_sample *s, size_t size)
 {
 	struct places *p = ctx;
 
-	(void)record;
 	(void)size;
 	p->samples++;
 	p->in_kernel += !!(s->flags & PCCE_SAMPLE_KERNEL);

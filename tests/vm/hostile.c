@@ -26,7 +26,6 @@
 #include "begin_session.h"
 #include "guest.h"
 #include "sampler/kmod_session.h"
-#include "sampler/places.h"
 #include <pcce/sample.h>
 
 #define OF_PAGE 0x7100000000000000ULL	/* words of the page's entries */
@@ -93,7 +92,6 @@ static void make_page(struct pcce_page *p)
 /* ---- what is delivered ----------------------------------------------------------- */
 
 struct verdict {
-	struct places *places; /* the session counts */
 	unsigned int samples, with_page, with_segments, faults, malformed, strange;
 	uint64_t strange_word; /* the last one */
 };
@@ -114,18 +112,14 @@ static void judge_word(struct verdict *v, uint64_t word)
 	v->strange_word = word;
 }
 
-static int judge(void *ctx, const struct pcce_kmod_record *record, const struct pcce_sample *s,
-		 size_t size)
+static int judge(void *ctx, const struct pcce_sample *s, size_t size)
 {
 	struct verdict *v = ctx;
 	const struct pcce_entry *e = pcce_sample_entries(s);
 	const struct pcce_segment *g = pcce_sample_segments(s);
 	uint32_t i, k;
 
-	(void)record;
 	v->samples++;
-	if (v->places && s->ip)
-		places_set_class(v->places, s->pid, s->ip, s->ip, 0);
 	v->faults += !!(s->flags & PCCE_SAMPLE_READ_FAULT);
 	v->malformed += size != pcce_sample_size(s) || s->n_entries > PCCE_SEGMENT_ENTRIES ||
 			s->n_segments > PCCE_SAMPLE_SEGMENTS || s->n_segments > s->n_below;
@@ -315,33 +309,17 @@ static struct kmod_session *start(uint32_t flags)
 
 	c.rate = rate;
 	c.flags |= flags;
-	if (flags & PCCE_KMOD_COUNT)
-		c.places = 1024;
 	c.ring_bytes = 4 << 20;
 	return begin_session(&c, &offset);
-}
-
-static struct places *begin_places(const struct kmod_session *k)
-{
-	struct places_memory m;
-	struct places *p;
-
-	kmod_session_counters(k, &m);
-	p = places_new(&m, 1, PCCE_PLACES_MIN);
-	if (!p)
-		abort();
-	return p;
 }
 
 static void run(const char *name, void (*attack)(unsigned int round), uint32_t flags,
 		unsigned int ms)
 {
-	struct pcce_kmod_stats stats;
 	struct verdict v = {0};
 	struct kmod_session *k;
 	struct watch watch;
 	unsigned int round = 0;
-	uint64_t since;
 	pthread_t t;
 	long err = 0;
 
@@ -358,31 +336,20 @@ static void run(const char *name, void (*attack)(unsigned int round), uint32_t f
 	area += 4096;
 	make_area();
 	k = start(flags);
-	v.places = flags & PCCE_KMOD_COUNT ? begin_places(k) : NULL;
 	pthread_create(&t, NULL, victim_thread, NULL);
 	while (!__atomic_load_n(&victim, __ATOMIC_ACQUIRE))
 		sched_yield();
 	watch = watch_new(1000);
 	do {
 		attack(round++);
-		if (round % 16 == 0 && flags & PCCE_KMOD_AGGREGATE && !err)
-			err = kmod_session_rotate(k, &since)
-				      ?: kmod_session_read_counts(k, judge, &v);
-		else if (round % 16 == 0 && !err)
+		if (round % 16 == 0 && !err)
 			err = kmod_session_read(k, judge, &v);
 	} while (watch_ms(&watch) < ms);
 	enough = true;
 	pthread_join(t, NULL);
 	kmod_session_stop(k);
 	if (!err)
-		err = flags & PCCE_KMOD_AGGREGATE
-			      ? kmod_session_rotate(k, &since)
-					?: kmod_session_read_counts(k, judge, &v)
-			      : kmod_session_read(k, judge, &v);
-	if (v.places && !kmod_session_stats(k, &stats))
-		result(stats.counted, "%s: %llu samples are counted in places", name,
-		       (unsigned long long)stats.counted);
-	places_free(v.places);
+		err = kmod_session_read(k, judge, &v);
 	kmod_session_close(k);
 	munmap(area - 4096, RESERVED_BYTES);
 	result(!err && !v.malformed && !v.strange && v.with_page && v.with_segments,
@@ -413,7 +380,7 @@ static void churn(unsigned int ms)
 	unsigned int sessions = 0, processes = 0;
 
 	do {
-		struct kmod_session *k = start(sessions % 2 ? PCCE_KMOD_AGGREGATE : 0);
+		struct kmod_session *k = start(sessions % 2 ? PCCE_KMOD_COPY_STACKS : 0);
 
 		for (int i = 0; i < 4; i++) {
 			pid_t pid = fork();
@@ -453,11 +420,7 @@ int main(int argc, char **argv)
 	if (argc > 2)
 		rate = strtoull(argv[2], NULL, 0);
 	run("any values in the page", attack_fields, 0, ms);
-	run("any values in the page, counted", attack_fields, PCCE_KMOD_AGGREGATE, ms);
-	run("any values in the page, in places", attack_fields, PCCE_KMOD_COUNT, ms);
 	run("memory that comes and goes", attack_memory, 0, ms);
-	run("memory that comes and goes, counted", attack_memory, PCCE_KMOD_AGGREGATE, ms);
-	run("memory that comes and goes, in places", attack_memory, PCCE_KMOD_COUNT, ms);
 	run("memory that comes and goes, with stacks", attack_memory,
 	    PCCE_KMOD_COPY_STACKS | PCCE_KMOD_COPY_ALL, ms);
 	churn(ms);

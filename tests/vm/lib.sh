@@ -128,7 +128,6 @@ vm_program() { # NAME: a test program, from tests/vm/NAME.c
 		-I"$top/tests/vm" "$top/tests/vm/$1.c" "$top/tests/vm/guest.c" \
 		"$top/tests/vm/begin_session.c" \
 		"$top/lib/sampler/kmod_session.c" "$top/lib/sampler/stack_blocks.c" \
-		"$top/lib/sampler/places.c" \
 		"$top/lib/base/error.c" -o "$1" >build.log 2>&1 || {
 		not_ok "$1 builds" build.log
 		done_testing

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Preloaded into pcce-record, makes the loaded module look older: with OLD=flags it does not know
- * COPY_STACKS and COPY_ALL, with OLD=count it cannot count, with OLD=version its interface has
- * version 0.
+ * COPY_STACKS and COPY_ALL, with OLD=version its interface has version 0.
  */
 #define _GNU_SOURCE
 #include <stdarg.h>
@@ -29,8 +28,6 @@ int ioctl(int fd, unsigned long request, ...)
 	info = argument;
 	if (!strcmp(old, "version"))
 		info->version = 0;
-	else if (!strcmp(old, "count"))
-		info->flags &= ~(__u64)(PCCE_KMOD_COUNT | PCCE_KMOD_COUNT_REFUSED);
 	else
 		info->flags &= ~(__u64)(PCCE_KMOD_COPY_STACKS | PCCE_KMOD_COPY_ALL);
 	return 0;

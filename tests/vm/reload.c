@@ -105,7 +105,7 @@ static int use(int i)
 		return -errno;
 	c.rate = 50000;
 	if (i % 2)
-		c.flags |= PCCE_KMOD_AGGREGATE;
+		c.flags |= PCCE_KMOD_COPY_STACKS;
 	err = (int)request(fd, PCCE_KMOD_IOC_SETUP, &c);
 	if (!err)
 		err = (int)request(fd, PCCE_KMOD_IOC_START, NULL);

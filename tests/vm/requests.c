@@ -76,7 +76,6 @@ static void sizes(void)
 		struct pcce_kmod_info info;
 		struct pcce_kmod_setup setup;
 		struct pcce_kmod_stats stats;
-		struct pcce_kmod_rotate rotate;
 		struct pcce_kmod_places places;
 		struct pcce_kmod_attach attach;
 		char bytes[8192];
@@ -109,7 +108,6 @@ static void sizes(void)
 	expect("PLACES from nowhere", request(fd, PCCE_KMOD_IOC_PLACES, NULL), -EFAULT);
 	u.attach = (struct pcce_kmod_attach){.pid = 1};
 	expect("ATTACH before SETUP", request(fd, PCCE_KMOD_IOC_ATTACH, &u), -ENXIO);
-	expect("ROTATE before SETUP", request(fd, PCCE_KMOD_IOC_ROTATE, &u), -ENXIO);
 	expect("START before SETUP", request(fd, PCCE_KMOD_IOC_START, NULL), -ENXIO);
 	expect("STOP before SETUP", request(fd, PCCE_KMOD_IOC_STOP, NULL), -ENXIO);
 
@@ -129,8 +127,6 @@ static void sizes(void)
 	expect("SETUP of a later version", request(fd, SIZED(PCCE_KMOD_IOC_SETUP, 200), &u), 0);
 	u.setup = usual_setup();
 	expect("SETUP again", request(fd, PCCE_KMOD_IOC_SETUP, &u), -EBUSY);
-	expect("ROTATE without AGGREGATE", request(fd, PCCE_KMOD_IOC_ROTATE, &u), -EINVAL);
-	expect("ROTATE, too small", request(fd, SIZED(PCCE_KMOD_IOC_ROTATE, 8), &u), -EINVAL);
 	expect("STOP before START", request(fd, PCCE_KMOD_IOC_STOP, NULL), 0);
 	expect("START", request(fd, PCCE_KMOD_IOC_START, NULL), 0);
 	expect("START again", request(fd, PCCE_KMOD_IOC_START, NULL), -EBUSY);
@@ -180,30 +176,7 @@ static void fields(void)
 	expect("unknown flags", SETUP_WITH(c.flags |= 1u << 30), -EINVAL);
 	expect("COPY_STACKS", SETUP_WITH(c.flags |= PCCE_KMOD_COPY_STACKS), 0);
 	expect("COPY_ALL without COPY_STACKS", SETUP_WITH(c.flags |= PCCE_KMOD_COPY_ALL), -EINVAL);
-	expect("COPY_STACKS and AGGREGATE",
-	       SETUP_WITH(c.flags |= PCCE_KMOD_COPY_STACKS | PCCE_KMOD_AGGREGATE), -EINVAL);
-	expect("COUNT", SETUP_WITH(c.flags |= PCCE_KMOD_COUNT; c.places = 64), 0);
-	expect("COUNT_REFUSED",
-	       SETUP_WITH(c.flags |= PCCE_KMOD_COUNT | PCCE_KMOD_COUNT_REFUSED;
-			  c.places = PCCE_PLACES_MAX),
-	       0);
-	expect("COUNT without places", SETUP_WITH(c.flags |= PCCE_KMOD_COUNT), -EINVAL);
-	expect("places without COUNT", SETUP_WITH(c.places = 64), -EINVAL);
-	expect("COUNT_REFUSED without COUNT", SETUP_WITH(c.flags |= PCCE_KMOD_COUNT_REFUSED),
-	       -EINVAL);
-	expect("one place", SETUP_WITH(c.flags |= PCCE_KMOD_COUNT; c.places = 1), -EINVAL);
-	expect("places that are no power of two",
-	       SETUP_WITH(c.flags |= PCCE_KMOD_COUNT; c.places = 65), -EINVAL);
-	expect("too many places",
-	       SETUP_WITH(c.flags |= PCCE_KMOD_COUNT; c.places = 2 * PCCE_PLACES_MAX), -EINVAL);
-	expect("COUNT and AGGREGATE",
-	       SETUP_WITH(c.flags |= PCCE_KMOD_COUNT | PCCE_KMOD_AGGREGATE; c.places = 64),
-	       -EINVAL);
-	expect("COUNT and COPY_STACKS",
-	       SETUP_WITH(c.flags |= PCCE_KMOD_COUNT | PCCE_KMOD_COPY_STACKS; c.places = 64),
-	       -EINVAL);
-	expect("reserved2", SETUP_WITH(c.reserved2 = 1), -EINVAL);
-	expect("an offset that the kernel sets", SETUP_WITH(c.places_offset = 4096), -EINVAL);
+	expect("a flag of an earlier version", SETUP_WITH(c.flags |= 128), -EINVAL);
 	expect("reserved0", SETUP_WITH(c.reserved0 = 1), -EINVAL);
 	expect("reserved1", SETUP_WITH(c.reserved1 = 1), -EINVAL);
 	expect("what the kernel sets", SETUP_WITH(c.data_stride = 4096), -EINVAL);
@@ -244,43 +217,6 @@ static long map(int fd, size_t bytes, int protection, int flags, uint64_t offset
 		return -errno;
 	munmap(p, bytes);
 	return 0;
-}
-
-/* What a session that counts maps in addition. */
-static void places_mapping(void)
-{
-	struct pcce_kmod_setup c = usual_setup();
-	int fd = device();
-	size_t all;
-	char *p;
-
-	c.flags |= PCCE_KMOD_COUNT;
-	c.places = 256;
-	expect("SETUP with COUNT", request(fd, PCCE_KMOD_IOC_SETUP, &c), 0);
-	result(c.refused_offset >= c.n_rings * sizeof(struct pcce_kmod_reader) &&
-		       c.addresses_offset >= c.refused_offset + 4ULL * c.n_rings * c.places &&
-		       c.reader_offset + c.reader_bytes >=
-			       c.addresses_offset + PCCE_ADDRESSES * sizeof(struct pcce_address) &&
-		       c.writer_offset >= c.reader_offset + c.reader_bytes &&
-		       c.places_offset >=
-			       c.writer_offset + c.n_rings * sizeof(struct pcce_kmod_writer) &&
-		       c.writer_offset + c.writer_bytes >=
-			       c.places_offset + sizeof(struct pcce_place) * c.n_rings * c.places &&
-		       c.data_offset >= c.writer_offset + c.writer_bytes,
-	       "its parts do not overlap");
-	all = c.data_offset + c.n_rings * c.data_stride;
-	expect("mmap of what is told, for writing",
-	       map(fd, c.reader_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, 0), 0);
-	expect("mmap of the places, for writing",
-	       map(fd, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, c.places_offset), -EPERM);
-	expect("mmap of one page more, for writing",
-	       map(fd, c.reader_bytes + 4096, PROT_READ | PROT_WRITE, MAP_SHARED, 0), -EPERM);
-	expect("mmap of all, for reading", map(fd, all, PROT_READ, MAP_SHARED, 0), 0);
-	p = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, (off_t)c.places_offset);
-	expect("mprotect of places to write",
-	       mprotect(p, 4096, PROT_READ | PROT_WRITE) ? -errno : 0, -EACCES);
-	munmap(p, 4096);
-	close(fd);
 }
 
 static void mappings(void)
@@ -333,6 +269,5 @@ int main(void)
 	sizes();
 	fields();
 	mappings();
-	places_mapping();
 	return 0;
 }

@@ -13,7 +13,7 @@
 
 . "$(dirname "$0")/../lib.sh"
 . "$top/tests/vm/lib.sh"
-. "$top/tests/vm/counting.sh"
+. "$top/tests/vm/filters.sh"
 . "$top/tests/bpf/lib.sh"
 . "$top/tests/e2e/frames/lib.sh"
 # The emulator's clock is often late.
@@ -78,15 +78,14 @@ check "the module skid builds" env -u MAKEFLAGS -u MAKELEVEL -u CC -u O \
 # Others take too long here, and show no more about a sampler in the kernel than these and truth.c.
 workloads="recursion threads origins many_threads fork deep_regular deep_irregular signals setjmp static"
 by_bpf="recursion threads fork"
-counted="recursion threads deep_irregular"
 reloads=${PCCE_VM_RELOADS:-50} # 1,000 take two minutes
 
 vm_new
 vm_instrumented "$top/tests/vm/truth.c" truth -pthread
-for name in requests sessions access stacks counting harmless cost hostile reload missed; do
+for name in requests sessions access stacks harmless cost hostile reload missed; do
 	vm_program $name
 done
-counting_programs
+filter_programs
 for clang in $(bpf_clangs); do
 	if bpf_loader "$clang" >build.log 2>&1; then
 		vm_add "load-$clang"
@@ -120,7 +119,6 @@ else
 fi
 for name in $workloads; do echo "$name kmod"; done >all
 for name in $by_bpf; do echo "$name bpf"; done >>all
-for name in $counted; do echo "$name counted"; done >>all
 awk 'NR % 2' all >workloads.1
 awk 'NR % 2 == 0' all >workloads.2
 
@@ -144,8 +142,8 @@ vm_results
 
 # ---- what has been recorded -----------------------------------------------------------------
 
-for sampler in kmod counted bpf hot hot.kmod; do vm_truth $sampler; done
-counting_results
+for sampler in kmod bpf hot hot.kmod; do vm_truth $sampler; done
+filter_results
 
 # Kernels with preemptible BPF programs leave events out.  Each must be counted.
 lost=$(stat_of "$vm_out/missed.bpf" lost)
@@ -154,11 +152,6 @@ is "samples and lost ones are all events" \
 	$(($(stat_of "$vm_out/missed.bpf" samples) + lost)) "$(cat "$vm_out/missed.bpf.out")"
 is "events of other processes are no loss" "$(stat_of "$vm_out/beside.bpf" lost)" 0
 
-by_line() { pcce-report -q -i "$vm_out/$1" --by=line --format=flat | sort; } # DATA
-is "counted samples have the same functions and lines" \
-	"$(by_line truth.counted)" "$(by_line truth.kmod)"
-size() { stat -c %s "$vm_out/$1" 2>/dev/null || echo 0; }
-check "counted samples take less room" [ "$(size truth.counted)" -lt "$(size truth.kmod)" ]
 recording_is_exact "a running process: all samples exact" "$vm_out/attached.kmod" 10
 recording_is_exact "a set-uid program: all samples exact" "$vm_out/set-uid.kmod" 10
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Tests what sessions deliver: each scope, threads and children, losses, the watermark, counting.
- */
+/* Tests what sessions deliver: each scope, threads and children, losses, the watermark. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -26,13 +25,11 @@ struct seen {
 	uint32_t pid; /* expected */
 };
 
-static int look(void *ctx, const struct pcce_kmod_record *record, const struct pcce_sample *s,
-		size_t size)
+static int look(void *ctx, const struct pcce_sample *s, size_t size)
 {
 	struct seen *seen = ctx;
 	unsigned int i;
 
-	(void)record;
 	(void)size;
 	seen->records++;
 	seen->samples++;
@@ -194,12 +191,10 @@ static void cpus(void)
 
 #define CPU1 "/sys/devices/system/cpu/cpu1/online"
 
-static int look_at_cpu1(void *ctx, const struct pcce_kmod_record *record,
-			const struct pcce_sample *s, size_t size)
+static int look_at_cpu1(void *ctx, const struct pcce_sample *s, size_t size)
 {
 	struct seen *seen = ctx;
 
-	(void)record;
 	(void)size;
 	seen->samples += s->cpu == 1 && s->pid == seen->pid;
 	return 0;
@@ -302,11 +297,9 @@ static void *breed(void *arg)
 	return NULL;
 }
 
-static int note(void *ctx, const struct pcce_kmod_record *record, const struct pcce_sample *s,
-		size_t size)
+static int note(void *ctx, const struct pcce_sample *s, size_t size)
 {
 	(void)ctx;
-	(void)record;
 	(void)size;
 	samples_of[s->tid % TIDS]++;
 	return 0;
@@ -427,36 +420,6 @@ static void waking(void)
 	close(fd);
 }
 
-static void counting(void)
-{
-	struct pcce_kmod_setup c = usual_setup();
-	struct seen seen = {.pid = (uint32_t)getpid()};
-	struct pcce_kmod_stats stats;
-	struct kmod_session *k;
-	uint64_t since, last = 0;
-	unsigned int i;
-	bool later = true;
-
-	c.flags |= PCCE_KMOD_AGGREGATE;
-	c.rate = 5000;
-	k = start(c);
-	for (i = 0; i < 5; i++) {
-		until(k, 60 * (i + 1), some_work);
-		if (i == 4)
-			kmod_session_stop(k);
-		if (kmod_session_rotate(k, &since) || kmod_session_read_counts(k, look, &seen))
-			break;
-		later &= since > last;
-		last = since;
-	}
-	kmod_session_stats(k, &stats);
-	kmod_session_close(k);
-	result(i == 5 && later, "AGGREGATE: segments change places");
-	result(seen.count == stats.samples && seen.count > 100,
-	       "AGGREGATE: %llu samples, all of them counted", (unsigned long long)seen.count);
-	result(seen.records < seen.count && !seen.odd, "AGGREGATE: in %u records", seen.records);
-}
-
 static void weights(void)
 {
 	struct pcce_kmod_setup c = usual_setup();
@@ -490,7 +453,6 @@ int main(void)
 	attaching();
 	losses();
 	waking();
-	counting();
 	weights();
 	return 0;
 }

@@ -64,14 +64,12 @@ static bool ends_at_base(uint64_t thread, uint64_t end)
  * The caller of getppid() has put a pattern on its stack: its address, then the number of the call
  * and of the thread in each word.  rbx holds the first of these words.
  */
-static int judge_stack(void *ctx, const struct pcce_kmod_record *record,
-		       const struct pcce_sample *s, size_t size)
+static int judge_stack(void *ctx, const struct pcce_sample *s, size_t size)
 {
 	const uint64_t *registers = pcce_sample_stack(s), *stack = registers + PCCE_COPY_REGISTERS;
 	struct verdict *v = ctx;
 	uint64_t n = s->n_stack - PCCE_COPY_REGISTERS, at, i;
 
-	(void)record;
 	v->samples++;
 	if (!(s->flags & PCCE_SAMPLE_COPY) || size != pcce_sample_size(s) ||
 	    s->n_stack < PCCE_COPY_REGISTERS)

@@ -82,7 +82,7 @@ canary "the use of memory behind what has been allocated" "KASAN: vmalloc-out-of
 : "${PCCE_VM_SEED:=$(od -An -tu4 -N4 /dev/urandom | tr -d ' ')}"
 vm_new
 vm_instrumented "$top/tests/vm/truth.c" truth -pthread
-for name in requests sessions access stacks counting cost hostile reload everywhere faults fuzz; do
+for name in requests sessions access stacks cost hostile reload everywhere faults fuzz; do
 	vm_program $name
 done
 vm_add "$out/bin/pcce-record"

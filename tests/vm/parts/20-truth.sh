@@ -11,7 +11,6 @@ truth() { # NAME RECORD-OPTION...
 	cp truth.$who truth.$who.out /out
 }
 truth kmod -b kmod
-truth counted -b kmod --aggregate
 truth bpf -b bpf
 truth hot -b bpf --hot
 truth hot.kmod -b kmod --hot

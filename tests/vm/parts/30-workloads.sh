@@ -7,11 +7,9 @@ record() { # SAMPLER NAME
 	hz=1000
 	# Its samples have up to 50 KB, and the ring fills soon when the emulator is delayed.
 	[ "$2" != deep_irregular ] || hz=500
-	[ "$2.$1" != deep_irregular.counted ] || hz=300
 	since=$(cut -d. -f1 /proc/uptime)
 	$2 >$2.$1.want 2>&1
-	case $1 in counted) options='-b kmod --aggregate' ;; *) options="-b $1" ;; esac
-	pcce-record -q $options -F $hz -o $2.$1 -- $2 >$2.$1.out 2>err.$2.$1
+	pcce-record -q -b $1 -F $hz -o $2.$1 -- $2 >$2.$1.out 2>err.$2.$1
 	status=$?
 	echo "# $2 by $1: $(($(cut -d. -f1 /proc/uptime) - since)) s"
 	without_late_clock <err.$2.$1 >$2.$1.err

@@ -42,7 +42,7 @@ if [ -e /bin/pcce-record-frames ]; then
 		"the loaded module pcce_sampler is too old to copy stacks, which --frames needs; load the module of this version of pcce" \
 		$old=flags pcce-record-frames
 	refused "a module with an old interface" \
-		"the loaded module pcce_sampler has interface version 0, not 1; load the module of this version of pcce" \
+		"the loaded module pcce_sampler has interface version 0, not 2; load the module of this version of pcce" \
 		$old=version pcce-record-frames
 	check "... -b auto takes another" sh -c \
 		"$old=flags pcce-record-frames -F 100 --frames=all -o auto.data -- true 2>&1 | grep '(bpf)'"

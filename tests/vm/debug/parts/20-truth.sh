@@ -10,5 +10,4 @@ truth() { # NAME RECORD-OPTION...
 	cp truth.$who truth.$who.out /out
 }
 truth kmod -b kmod
-truth counted -b kmod --aggregate
 truth hot -b kmod --hot

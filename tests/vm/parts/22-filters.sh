@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=sh
 # Records with --hot, --only and --count.  The programs make a known number of page faults in each
-# context; counting.sh checks the recordings.
+# context; filters.sh checks the recordings.
 
 faults() { # DATA COMMAND OPTION...: records each page fault, again if samples were lost
 	data=$1 command=$2
@@ -33,11 +33,6 @@ faults few.out "$few" -c 1 --only="touch << right < left < work"
 faults shapes.all "shapes 10 /t/library.so" -c 1
 faults shapes.down "shapes 10 /t/library.so" -c 1 --only="save << down"
 faults shapes.hot "shapes 10 /t/library.so" -c 1 --only="save << down" --hot
-# A module that cannot count sends all samples.
-(
-	export ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=/t/old_module.so OLD=count
-	faults many.old "$many" -c 1 --hot
-)
 cp /t/swap1.so /t/swap2.so .
 faults swap.all "swap 4" -c 1
 faults swap.hot "swap 4" -c 1 --hot
