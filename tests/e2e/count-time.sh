@@ -242,6 +242,9 @@ all=$(ns_of all.data burn) burst=$(ns_of burst.data burn)
 check "bursts: a call of burn takes $burst ns, and $all without bursts" \
 	[ "$burst" -gt $((all / 3)) -a "$burst" -lt $((all * 3)) ]
 check "bursts: samples between bursts are told apart" grep -q '%) between bursts' tree
+pcce-merge -q -o merged.data burst.data
+is "bursts: samples of counting and between bursts, merged" \
+	"$(pcce-report -q -i merged.data --stdio | grep 'between bursts')" "$(grep 'between bursts' tree)"
 
 record_counts a.data "-b self -F 2000" ./shape
 record_counts b.data "-b self -F 2000" ./shape
