@@ -52,13 +52,16 @@ static void run_child(const struct child *c, char **argv)
 	char byte;
 	int err;
 
-	/* A process inherits blocked signals through exec, but not the recorder's handlers. */
+	/* A process inherits blocked signals and limits through exec, but not the recorder's
+	 * handlers. */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (c->old_int.sa_handler == SIG_IGN)
 		signal(SIGINT, SIG_IGN);
 	if (c->old_term.sa_handler == SIG_IGN)
 		signal(SIGTERM, SIG_IGN);
+	if (c->old_files.rlim_max)
+		setrlimit(RLIMIT_NOFILE, &c->old_files);
 	while (read(c->go, &byte, 1) < 0 && errno == EINTR)
 		;
 	execvp(argv[0], argv);

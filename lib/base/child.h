@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 struct child {
@@ -13,6 +14,7 @@ struct child {
 	int result; /* a pipe: the error of its exec, or end of file when that succeeded */
 	struct sigaction old_int, old_term; /* before the recorder caught these signals: the child
 					       ignores those that were ignored */
+	struct rlimit old_files; /* before the recorder raised it; rlim_max 0: not known */
 };
 
 /* Returns the file that execvp would run, for the caller to free; NULL and -errno in *err if there

@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
@@ -248,6 +249,18 @@ static void catch_stop_signals(struct recorder *r)
 	sigaction(SIGCHLD, &child, NULL);
 	survive_signal(SIGPIPE);
 	survive_signal(SIGXFSZ);
+}
+
+/* Modules, events and rings need descriptors. The command gets the old limit back
+ * (base/child.c). */
+static void raise_file_limit(struct rlimit *old)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, old))
+		return;
+	limit = (struct rlimit){old->rlim_max, old->rlim_max};
+	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 static void warn_privileged(struct recorder *r, const char *program)
@@ -691,6 +704,7 @@ int record_run(const struct record_options *o)
 		return 1;
 	}
 	catch_stop_signals(&r);
+	raise_file_limit(&r.command.old_files);
 	err = choose_sampler(&r, &config);
 	if (err)
 		goto out;

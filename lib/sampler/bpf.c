@@ -133,16 +133,6 @@ static int bpf_probe(const struct sampler_config *config, struct error *why)
 
 /* ---- start ---------------------------------------------------------------------- */
 
-static void raise_file_limit(void)
-{
-	struct rlimit limit;
-
-	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
 static void bpf_destroy(struct sampler *s)
 {
 	struct watched *w, *next;
@@ -192,7 +182,6 @@ static int bpf_prepare(const struct sampler_config *config, struct sampler **out
 				       SAMPLER_OFFSETS, config->program, &s->delivery, why);
 	if (err)
 		goto fail;
-	raise_file_limit();
 	err = bpf_ring_open(bpf_map__fd(s->skel->maps.controls), bpf_map__fd(s->skel->maps.rings),
 			    libbpf_num_possible_cpus(), &s->rings);
 	if (err) {

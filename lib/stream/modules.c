@@ -30,6 +30,7 @@ struct record_modules {
 	struct stream stream;
 	struct datafile_writer *writer;
 	void (*warn)(const char *text);
+	bool told_of_too_many;
 	struct entry *by_key;
 	struct entry **all;
 	size_t n;
@@ -176,6 +177,21 @@ static bool is_file(const char *path)
 	       strncmp(path, "/SYSV", 5) && strncmp(path, "/dev/zero", 9);
 }
 
+/* Each file stays open until its symbols are written. */
+static void warn_of_too_many(struct record_modules *m, const char *path, int err)
+{
+	char text[4608];
+
+	if (m->told_of_too_many || (err != -EMFILE && err != -ENFILE))
+		return;
+	m->told_of_too_many = true;
+	snprintf(text, sizeof(text),
+		 "cannot open %s: %s; contexts lack its functions and those of later files; raise "
+		 "ulimit -n",
+		 path, strerror(-err));
+	m->warn(text);
+}
+
 /* Finds or adds the module of a mapping. *vaddr: the link-time address that start corresponds to.
  * *out is NULL for memory that is not a file. 0, -ENOMEM, or the writer's error. */
 static int module_of_map(struct record_modules *m, pid_t pid, uint64_t start, uint64_t length,
@@ -194,6 +210,7 @@ static int module_of_map(struct record_modules *m, pid_t pid, uint64_t start, ui
 		return 0;
 	if (!vdso)
 		fd = mapped_file_open(pid, start, length, path);
+	warn_of_too_many(m, path, fd);
 	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
 		close(fd);
 		fd = -1;

@@ -172,6 +172,24 @@ record self l.data bash -o pipefail -c "(ulimit -f 0 && exec ./limits nothing) |
 is "ulimit -f 0: self" "$? $(cat l.data.out)" "0 thread 0 child 7"
 check "ulimit -f 0: self: says why there are no samples" grep -q 'no process sampled itself' l.data.err
 
+# The recorder raises its own limit, since each file that processes map needs a descriptor.
+echo 'int main(void) { for (volatile int i = 0; i < 20000000; i++); return 0; }' >short.c
+$CC -O2 $cflags short.c $ldflags -o short
+mkdir short.d
+for i in {1..60}; do cp short short.d/$i; done
+# shellcheck disable=SC2016 # for the inner shell
+short='for p in short.d/*; do $p; done; ulimit -Sn'
+for sampler in $samplers; do
+	(ulimit -Sn 40 && record $sampler l.data bash -c "$short")
+	is "60 files, ulimit -Sn 40: $sampler: status and the program's limit" \
+		"$? $(cat l.data.out)" "0 40"
+	is "60 files, ulimit -Sn 40: $sampler: undecodable" "$(stat_of l.data undecodable)" 0
+done
+(ulimit -n 40 && record self l.data bash -c "$short")
+is "60 files, ulimit -n 40: status and the program's limit" "$? $(cat l.data.out)" "0 40"
+check "60 files, ulimit -n 40: says that files cannot be opened" \
+	grep -q 'Too many open files; contexts lack its functions' l.data.err
+
 [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || {
 	skip "chroot, other users, read-only systems" "needs root and mount namespaces"
 	done_testing
