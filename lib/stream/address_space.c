@@ -60,13 +60,21 @@ struct event {
 	struct decode_module map;
 };
 
+/* A layout that some process had at some time. */
+struct space {
+	struct decode_maps maps;
+	uint32_t number;
+	UT_hash_handle hh; /* by the list of mappings */
+};
+
 struct address_spaces {
 	const struct encoding_table *(*table_of)(void *ctx, uint32_t module);
 	void *ctx;
 	struct event *events;
 	size_t n_events, events_capacity;
 	struct process *processes;
-	struct decode_maps **spaces;
+	struct space *by_maps;
+	struct space **spaces; /* by number */
 	size_t n_spaces, spaces_capacity;
 	struct process *last; /* which was found last */
 	bool present;
@@ -108,8 +116,9 @@ void address_spaces_free(struct address_spaces *s)
 		free(p->maps.list);
 		free(p);
 	}
+	HASH_CLEAR(hh, s->by_maps);
 	for (size_t i = 0; i < s->n_spaces; i++) {
-		free(s->spaces[i]->list);
+		free(s->spaces[i]->maps.list);
 		free(s->spaces[i]);
 	}
 	free(s->spaces);
@@ -374,25 +383,30 @@ static int compare_starts_of_maps(const void *a, const void *b)
 /* Takes ownership of maps, also if it fails. */
 static uint32_t intern_space(struct address_spaces *s, struct decode_module *maps, size_t n)
 {
-	struct decode_maps *space;
+	const void *key = n ? (const void *)maps : "";
+	size_t size = n * sizeof(*maps);
+	struct space *space;
 
-	for (size_t i = s->n_spaces; i-- > 0;) {
-		if (s->spaces[i]->n == n &&
-		    (!n || !memcmp(s->spaces[i]->list, maps, n * sizeof(*maps)))) {
-			free(maps);
-			return i;
-		}
+	HASH_FIND(hh, s->by_maps, key, size, space);
+	if (space) {
+		free(maps);
+		return space->number;
 	}
 	space = calloc(1, sizeof(*space));
 	if (!space ||
-	    array_grow_from(&s->spaces, s->n_spaces, &s->spaces_capacity, 16, sizeof(*s->spaces))) {
-		free(space);
-		free(maps);
-		return UINT32_MAX;
-	}
-	decode_maps_set(space, maps, n);
-	s->spaces[s->n_spaces] = space;
-	return s->n_spaces++;
+	    array_grow_from(&s->spaces, s->n_spaces, &s->spaces_capacity, 16, sizeof(*s->spaces)))
+		goto no_memory;
+	decode_maps_set(&space->maps, maps, n);
+	space->number = (uint32_t)s->n_spaces;
+	HASH_ADD_KEYPTR(hh, s->by_maps, key, size, space);
+	if (!hash_added(space))
+		goto no_memory;
+	s->spaces[s->n_spaces++] = space;
+	return space->number;
+no_memory:
+	free(space);
+	free(maps);
+	return UINT32_MAX;
 }
 
 /* Lists the mappings at a time. NULL: no memory. */
@@ -462,7 +476,7 @@ uint32_t address_spaces_at(struct address_spaces *s, uint32_t pid, uint64_t time
 
 const struct decode_space *address_spaces_get(const struct address_spaces *s, uint32_t space)
 {
-	return &s->spaces[space]->as;
+	return &s->spaces[space]->maps.as;
 }
 
 /* ---- the present ----------------------------------------------------------------- */
