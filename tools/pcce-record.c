@@ -209,6 +209,17 @@ static bool finds_hot(const char *engine)
 /* Refuses options that contradict each other. */
 static void check_record_options(struct argp_state *state, const struct record_options *o)
 {
+	if (o->frequency && o->period)
+		message_usage(state, "cannot use -F with -c: leave out one of them");
+	if (o->signal && o->target)
+		message_usage(state,
+			      "cannot use --signal with -p: it is for the sampler self; leave "
+			      "out one of them");
+	if (o->signal && strcmp(o->sampler, SAMPLER) && strcmp(o->sampler, "self"))
+		message_usage(state,
+			      "cannot use --signal with -b %s: it is for the sampler self; leave "
+			      "out one of them",
+			      o->sampler);
 	if (o->engine && !o->count)
 		message_usage(state, "cannot use --engine without --count; add --count");
 	if (o->bursts && !o->count)

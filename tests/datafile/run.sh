@@ -156,6 +156,10 @@ exits "--help" 0 "Usage: pcce-record" pcce-record --help
 exits "--version" 0 "pcce-record [0-9]" pcce-record --version
 exits "no command" 64 "no command is given; name a command" pcce-record
 exits "a command and -p" 64 "cannot record both" pcce-record -p 1 -- true
+exits "a frequency and a period" 64 "cannot use -F with -c" pcce-record -F 9 -c 9 -- true
+exits "a signal and -p" 64 "cannot use --signal with -p" pcce-record --signal USR2 -p 1
+exits "a signal and a sampler without" \
+	64 "cannot use --signal with -b bpf" pcce-record --signal USR2 -b bpf -- true
 exits "a frequency that is none" 64 "must be a number" pcce-record -F often -- true
 exits "an option that is none" 64 "unrecognized option" pcce-record --frobnicate -- true
 exits "a sampler that is none" \
