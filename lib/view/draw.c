@@ -43,13 +43,9 @@ static void draw_function(const struct view *v, const struct flat_profile_row *r
 	const struct symbol_table *names = v->m.profile->names;
 	const char *name = symbol_table_string(names, row->name),
 		   *base = symbol_table_base(names, row->module);
-	int x = 2 * SHARE_WIDTH, skip = v->share.scroll;
+	int x = view_columns_put(&v->share, FUNCTIONS, y, row) + 2, skip = v->share.scroll;
 	char buffer[4096], place[4200];
 
-	view_share_put(&v->share, y, 0, row->self);
-	view_share_put(&v->share, y, SHARE_WIDTH, row->total);
-	snprintf(place, sizeof(place), " %8llu  ", (unsigned long long)row->samples);
-	x = screen_put(y, x, screen_width(), LOOK_PLAIN, place);
 	x = view_share_text(y, x, view_share_found(&v->share, name) ? LOOK_FOUND : LOOK_PLAIN,
 			    text_clean(name, buffer, sizeof(buffer)), &skip);
 	if (row->file) {
@@ -143,16 +139,16 @@ static void draw_foot(const struct view *v)
 void view_draw(struct view *v)
 {
 	static const char *const headings[] = {
-		"   total    self  function, with the line that calls it",
-		"   share  function, then its callers with their lines",
-		"    self   total  samples  function",
+		"  function, with the line that calls it",
+		"  function, then its callers with their lines",
+		"  function",
 	};
 
 	erase();
 	v->share.all = view_model_all(&v->m);
 	v->share.upwards = v->tab == CALLEES;
 	view_draw_head(v);
-	screen_put(2, 0, screen_width(), LOOK_BOLD, headings[v->tab]);
+	view_columns_head(v->tab, VIEW_HEADINGS, headings[v->tab]);
 	if (v->tab == FUNCTIONS)
 		draw_functions(v);
 	else

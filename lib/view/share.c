@@ -1,22 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Implements the drawing of shares and scrolled names. */
-#include <stdio.h>
-#include "base/text.h"
-#include "format/format.h"
+/* Implements the drawing of scrolled names, and the search in names. */
 #include "view/share.h"
-
-int view_share_put(const struct view_share *s, int y, int x, uint64_t part)
-{
-	double percent = text_percent(part, s->all);
-	enum screen_look look = percent >= 5 ? LOOK_HOT : percent >= 0.5 ? LOOK_WARM : LOOK_PLAIN;
-	char text[32];
-
-	if (s->counts)
-		snprintf(text, sizeof(text), "%8llu", (unsigned long long)part);
-	else
-		snprintf(text, sizeof(text), "%7.1f%%", percent);
-	return screen_put(y, x, screen_width(), look, text);
-}
 
 int view_share_text(int y, int x, enum screen_look look, const char *text, int *skip)
 {

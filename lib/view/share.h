@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Draws shares of the whole, and names that scroll, for all parts of the interactive view. Keeps
- * the pattern of the current search. */
+/* Keeps how the interactive view shows shares and names: what 100% is, numbers or percentages, how
+ * far names scroll, and the pattern of the current search. */
 #ifndef PCCE_VIEW_SHARE_H
 #define PCCE_VIEW_SHARE_H
 
@@ -20,10 +20,6 @@ struct view_share {
 	int scroll;   /* characters of names that are scrolled out on the left */
 };
 
-#define SHARE_WIDTH 8
-
-/* Writes a share in SHARE_WIDTH columns from x, and returns the next column. */
-int view_share_put(const struct view_share *s, int y, int x, uint64_t part);
 /* Writes a text without its first *skip characters, and subtracts the skipped ones from *skip. */
 int view_share_text(int y, int x, enum screen_look look, const char *text, int *skip);
 bool view_share_found(const struct view_share *s, const char *text);

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "tree/flat_profile.h"
 #include "format/format.h"
+#include "view/columns.h"
 #include "view/screen.h"
 #include "view/source.h"
 
@@ -263,6 +264,7 @@ static void expand_tabs(const char *line, char *to, size_t size)
 
 void view_source_draw(struct view_source *v, const struct view_share *s, int top, int height)
 {
+	const struct view_line unknown = {.self = VIEW_NO_NUMBER, .total = VIEW_NO_NUMBER};
 	int width = screen_width();
 
 	v->list.height = height;
@@ -272,14 +274,10 @@ void view_source_draw(struct view_source *v, const struct view_share *s, int top
 		const struct view_line *line = &v->lines[at];
 		bool known = at < v->text.n;
 		char text[1024];
-		int y = top + i, x;
+		int y = top + i, x = view_columns_put(s, SOURCE, y, line->total ? line : &unknown);
 
-		if (line->total) {
-			view_share_put(s, y, 0, line->total);
-			view_share_put(s, y, SHARE_WIDTH, line->self);
-		}
 		snprintf(text, sizeof(text), " %5zu  ", at + 1);
-		x = screen_put(y, 2 * SHARE_WIDTH, width, LOOK_DIM, text);
+		x = screen_put(y, x, width, LOOK_DIM, text);
 		expand_tabs(known ? v->text.lines[at] : "", text, sizeof(text));
 		screen_put(y, x, width,
 			   known && view_share_found(s, v->text.lines[at]) ? LOOK_FOUND

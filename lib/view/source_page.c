@@ -21,10 +21,10 @@ static void draw_source(struct view *v, struct view_source *s, bool context)
 
 	erase();
 	view_draw_head(v);
-	snprintf(text, sizeof(text), "   total    self   line  %s, %s",
+	snprintf(text, sizeof(text), "   line  %s, %s",
 		 text_clean(symbol_table_string(names, s->name), buffer, sizeof(buffer)),
 		 context ? "in this context" : "in all contexts");
-	screen_put(2, 0, width, LOOK_BOLD, text);
+	view_columns_head(SOURCE, VIEW_HEADINGS, text);
 	view_source_draw(s, &v->share, VIEW_BODY, view_body_height());
 	snprintf(place, sizeof(place), "  %zu/%zu  ? help", s->list.at + 1, s->n);
 	screen_put(y, width - (int)strlen(place), width, LOOK_DIM, place);

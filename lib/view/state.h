@@ -3,14 +3,14 @@
 #ifndef PCCE_VIEW_STATE_H
 #define PCCE_VIEW_STATE_H
 
+#include "view/columns.h"
 #include "view/list.h"
 #include "view/model.h"
 #include "view/share.h"
 #include "view/tree.h"
 
-#define VIEW_BODY 3 /* first line of the body */
-
-enum view_tab { CALLERS, CALLEES, FUNCTIONS, TABS };
+#define VIEW_HEADINGS 2 /* their line */
+#define VIEW_BODY 3	/* first line of the body */
 
 struct view {
 	struct view_model m;

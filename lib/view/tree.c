@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "format/format.h"
 #include "format/frame_text.h"
+#include "view/columns.h"
 #include "view/screen.h"
 #include "view/tree.h"
 
@@ -417,23 +418,27 @@ static int draw_frame(const struct view_share *s, const struct cct_node *n, int 
 	return x;
 }
 
+/* Sums the children of a node that have no row. Only their total is known. */
+static void sum_hidden(const struct view_tree *v, const struct cct_node *n, struct cct_node *sum)
+{
+	memset(sum, 0xff, sizeof(*sum)); /* VIEW_NO_NUMBER */
+	sum->total = 0;
+	for (uint32_t c = n->child; c; c = v->tree->nodes[c].next)
+		if (!is_child_shown(v, c))
+			sum->total += v->tree->nodes[c].total;
+}
+
 static void draw_row(const struct view_tree *v, const struct view_share *s,
 		     const struct view_row *row, int y)
 {
 	const struct cct_node *n = &v->tree->nodes[row->node];
-	uint64_t weight = n->total;
-	int x = 0, width = screen_width();
+	struct cct_node hidden;
+	int x, width = screen_width();
 	char rest[64];
 
-	if (row->hidden) {
-		weight = 0;
-		for (uint32_t c = n->child; c; c = v->tree->nodes[c].next)
-			if (!is_child_shown(v, c))
-				weight += v->tree->nodes[c].total;
-	}
-	x = view_share_put(s, y, x, weight);
-	if (!s->upwards)
-		x = row->hidden ? x + SHARE_WIDTH : view_share_put(s, y, x, n->self);
+	if (row->hidden)
+		sum_hidden(v, n, &hidden);
+	x = view_columns_put(s, v->callees ? CALLEES : CALLERS, y, row->hidden ? &hidden : n);
 	x = draw_margin(v, row, y, x + 2);
 	if (row->hidden) {
 		snprintf(rest, sizeof(rest), "▸ … %zu lighter", row->hidden);

@@ -4,7 +4,7 @@
  *
  *   line 0        the recording, as the printed report begins
  *   line 1        the tabs, and the selection
- *   line 2        headings
+ *   line 2        headings (columns.c)
  *   3 ...         the view: callers or callees (tree.c), functions, source (source.c)
  *   last line     the current row in full, or a message, or a prompt
  *
