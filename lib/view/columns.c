@@ -14,7 +14,7 @@ static int put_share(const struct view_share *s, int y, int x, uint64_t part)
 	char text[32];
 
 	if (s->counts)
-		snprintf(text, sizeof(text), "%8llu", (unsigned long long)part);
+		snprintf(text, sizeof(text), " %7llu", (unsigned long long)part);
 	else
 		snprintf(text, sizeof(text), "%7.1f%%", percent);
 	return screen_put(y, x, screen_width(), look, text);

@@ -3,6 +3,7 @@
  * Makes recordings for the tests of pcce-report, without running anything:
  *
  *   generate small FILE          a few samples of every kind
+ *   generate heavy FILE          small, with weights of eight digits
  *   generate verify FILE         with real stacks: one that agrees, one that differs, one that ends
  *                                early
  *   generate big FILE SAMPLES    many different contexts, for measuring
@@ -188,12 +189,16 @@ static void put_end(uint64_t samples)
 static struct pcce_rec_sample s;
 static struct pcce_entry entries[PCCE_SEGMENT_ENTRIES];
 static uint64_t stack[64];
-static uint64_t n_put;
+static uint64_t n_put, weight = 1;
 
 static void begin(uint64_t ip, uint64_t id)
 {
-	s = (struct pcce_rec_sample){
-		.sample = {.time = 2000, .pid = PID, .tid = PID, .ip = ip, .id = id, .weight = 1}};
+	s = (struct pcce_rec_sample){.sample = {.time = 2000,
+						.pid = PID,
+						.tid = PID,
+						.ip = ip,
+						.id = id,
+						.weight = weight}};
 }
 
 static void push(uint64_t id, uint32_t site, uint64_t count)
@@ -429,15 +434,16 @@ int main(int argc, char **argv)
 	int fd;
 
 	if (argc < 3) {
-		fprintf(stderr,
-			"usage: generate small|verify|big|badtable|empty|threads|deep|hostile FILE "
-			"[SAMPLES]\n");
+		fprintf(stderr, "usage: generate "
+				"small|heavy|verify|big|badtable|empty|threads|deep|hostile FILE "
+				"[SAMPLES]\n");
 		return 2;
 	}
 	fd = open(argv[2], O_RDWR | O_CREAT | O_TRUNC, 0666);
 	if (fd < 0)
 		check(-errno);
 	hostile = event || !strcmp(what, "hostile");
+	weight = !strcmp(what, "heavy") ? 10000000 : 1;
 	build_program();
 	check(datafile_writer_new(fd, argv[2], &w));
 	put_start(verify ? PCCE_INFO_VERIFY : 0, !strcmp(what, "threads") ? "cpu-clock,page-faults"
@@ -447,7 +453,7 @@ int main(int argc, char **argv)
 	put_module(0, "/usr/bin/demo", BASE, 1000);
 	put_module(1, "/lib/x86_64-linux-gnu/libc.so.6", LIBC, 5000);
 	put_table(!strcmp(what, "badtable"));
-	if (!strcmp(what, "small") || !strcmp(what, "badtable") || hostile)
+	if (!strcmp(what, "small") || !strcmp(what, "badtable") || hostile || weight > 1)
 		put_small();
 	else if (verify)
 		put_verify();

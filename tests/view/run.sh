@@ -18,7 +18,7 @@ export LC_ALL=C.UTF-8
 unset NO_COLOR TMUX
 
 build_generator
-for kind in small threads empty; do
+for kind in small heavy threads empty; do
 	./generate $kind $kind.data || not_ok "generate $kind"
 done
 mkdir -p source/demo
@@ -235,6 +235,11 @@ keys Enter
 shows "no file is written over" 'Cannot write written.txt: File exists'
 keys q
 ends "the end" 0
+
+start "pcce-report -i heavy.data"
+keys 3 p
+shows "numbers that are wider than their columns" '^ 390000000 390000000       39  eval'
+keys q
 
 start "pcce-report -i threads.data"
 shows "all threads" '^41 samples'
