@@ -221,7 +221,8 @@ $(TOOLLIB): $(LIB_SRC:%.c=$(O)/obj/%.o) $(PROTOS:.h=.o)
 define link_tool
 	$(call say,LINK,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS_TOOLS) $(LDFLAGS) -o $@.tmp $^ $(LIBS_TOOLS) && mv -f $@.tmp $@
+	$(Q)$(CC) $(CFLAGS_TOOLS) $(LDFLAGS) -o $@.tmp \
+		$(filter-out %.a,$^) $(filter %.a,$^) $(LIBS_TOOLS) && mv -f $@.tmp $@
 endef
 
 $(O)/bin/pcce-report: $(O)/obj/tools/report_options.o

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/help_list.h"
 #include "base/message.h"
 #include "diff/diff.h"
 #include "base/output_file.h"
@@ -133,25 +134,16 @@ static error_t parse_diff_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* Adds the list of formats after the options. */
+static void print_diff_formats(FILE *out)
+{
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		fprintf(out, "  %-12s %s\n", formats[i].name, formats[i].what);
+}
+
 static char *filter_diff_help(int key, const char *text, void *input)
 {
-	char *list = NULL;
-	size_t size;
-	FILE *f;
-
 	(void)input;
-	if (key != ARGP_KEY_HELP_POST_DOC)
-		return (char *)text;
-	f = open_memstream(&list, &size);
-	if (!f)
-		return (char *)text;
-	fputs("Formats:\n", f);
-	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
-		fprintf(f, "  %-12s %s\n", formats[i].name, formats[i].what);
-	fprintf(f, "\n%s", text);
-	fclose(f);
-	return list;
+	return help_list(key, text, "Formats", print_diff_formats);
 }
 
 static const struct argp argp = {

@@ -9,11 +9,13 @@
 #include <string.h>
 
 #include "api/expression.h"
+#include "base/help_list.h"
 #include "base/message.h"
 #include "count/bursts.h"
 #include "hot/parameters.h"
 #include "record/record.h"
 #include "filter/restorer.h"
+#include "sampler/perf_event.h"
 
 #ifndef PCCE_VERSION
 #define PCCE_VERSION "unknown"
@@ -55,8 +57,7 @@ static const struct argp_option options[] = {
 	 "weight (--count)",
 	 0},
 	{"event", 'e', "EVENT", 0,
-	 "Sample on cpu-clock (default), task-clock, page-faults, context-switches, "
-	 "cpu-migrations, cycles, another event of the kernel, or a tracepoint as SYSTEM:NAME",
+	 "Sample on EVENT, one of those below (default: cpu-clock) or a tracepoint as SYSTEM:NAME",
 	 0},
 	{"sampler", 'b', "NAME", 0,
 	 "Sample with kmod (the kernel module), bpf (in the kernel; needs privilege), self (in the "
@@ -353,11 +354,21 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
+static char *filter_record_help(int key, const char *text, void *input)
+{
+	(void)input;
+	return help_list(key, text, "Events", perf_event_print_names);
+}
+
 int main(int argc, char **argv)
 {
-	static const struct argp argp = {
-		options, parse_record_option, "-- COMMAND [ARGUMENT...]\n-p PID", doc, NULL, NULL,
-		NULL};
+	static const struct argp argp = {options,
+					 parse_record_option,
+					 "-- COMMAND [ARGUMENT...]\n-p PID",
+					 doc,
+					 NULL,
+					 filter_record_help,
+					 NULL};
 	struct record_options o = {.event = EVENT, .sampler = SAMPLER, .output = "pcce.data"};
 
 	/* In order: the options of the command belong to the command. */

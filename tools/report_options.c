@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/help_list.h"
 #include "base/message.h"
 #include "hot/parameters.h"
 #include "tree/suffix_tree.h"
@@ -386,25 +387,16 @@ static error_t parse_report_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* Adds the list of formats after the options. */
+static void print_report_formats(FILE *out)
+{
+	for (const struct format *format = formats; format->name; format++)
+		fprintf(out, "  %-12s %s\n", format->name, format->what);
+}
+
 static char *filter_report_help(int key, const char *text, void *input)
 {
-	char *help = NULL;
-	size_t size;
-	FILE *f;
-
 	(void)input;
-	if (key != ARGP_KEY_HELP_POST_DOC)
-		return (char *)(uintptr_t)text;
-	f = open_memstream(&help, &size);
-	if (!f)
-		return (char *)(uintptr_t)text;
-	fputs("Formats:\n", f);
-	for (const struct format *format = formats; format->name; format++)
-		fprintf(f, "  %-12s %s\n", format->name, format->what);
-	fprintf(f, "\n%s", text);
-	fclose(f);
-	return help;
+	return help_list(key, text, "Formats", print_report_formats);
 }
 
 static const struct argp argp = {

@@ -43,6 +43,25 @@ static const struct {
 	{"ref-cycles", NULL, HW(REF_CPU_CYCLES), PERF_EVENT_COUNT},
 };
 
+#define N_EVENTS (sizeof(events) / sizeof(events[0]))
+
+void perf_event_print_names(FILE *out)
+{
+	int column = 0;
+
+	for (size_t i = 0; i < N_EVENTS; i++) {
+		int width = (int)strlen(events[i].name) + 2;
+
+		if (column && column + width > 78) {
+			fputc('\n', out);
+			column = 0;
+		}
+		fprintf(out, "  %s", events[i].name);
+		column += width;
+	}
+	fputc('\n', out);
+}
+
 static const char *tracefs(void)
 {
 	static const char *const places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
@@ -99,7 +118,7 @@ int perf_event_parse(const char *name, struct perf_event_attr *attr, enum perf_e
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+	for (i = 0; i < N_EVENTS; i++) {
 		if (strcmp(name, events[i].name) &&
 		    (!events[i].alias || strcmp(name, events[i].alias)))
 			continue;
@@ -113,9 +132,8 @@ int perf_event_parse(const char *name, struct perf_event_attr *attr, enum perf_e
 		return parse_tracepoint(name, attr, why);
 	}
 	return error_set(why, -EINVAL,
-			 "unknown event \"%s\"; use cpu-clock, task-clock, page-faults, "
-			 "context-switches, cpu-migrations, cycles, instructions, cache-misses or "
-			 "a similar event, or a tracepoint as SYSTEM:NAME",
+			 "unknown event \"%s\"; use one that pcce-record --help lists, or a "
+			 "tracepoint as SYSTEM:NAME",
 			 name);
 }
 

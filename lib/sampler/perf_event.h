@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <linux/perf_event.h>
 #include "sampler/sampler.h"
 #include "base/error.h"
@@ -14,6 +15,9 @@ enum perf_event_kind {
 	PERF_EVENT_COUNT,      /* a sample represents a number of events */
 	PERF_EVENT_TRACEPOINT, /* each event is a sample */
 };
+
+/* Prints the names of all events but tracepoints, in lines of at most 78 columns. */
+void perf_event_print_names(FILE *out);
 
 /* Sets type and config of attr. 0, or -errno with the reason in why. */
 int perf_event_parse(const char *name, struct perf_event_attr *attr, enum perf_event_kind *kind,

@@ -85,6 +85,12 @@ for shell in bash zsh; do
 	typed "pcce-report --format=" "^.*$(tail -n 1 wanted)\\>"
 	grep -v '^>' screen | tr -s ' ' '\n' | grep . | sed 's/^--format=//' | sort >offered
 	is "$shell: formats" "$(comm -3 wanted offered)" ""
+	pcce-record --help | sed -n '/^Events:/,/^$/s/^  //p' | tr -s ' ' '\n' | sort >wanted
+	for c in record check; do
+		typed "pcce-$c --event=" "\<$(tail -n 1 wanted)\>"
+		grep -v '^>' screen | tr -s ' ' '\n' | grep . | sed 's/^--event=//' | sort >offered
+		is "$shell: events of pcce-$c" "$(comm -3 wanted offered)" ""
+	done
 	completes "$shell: a format" "pcce-report --format=fol" '^> pcce-report --format=folded'
 	completes "$shell: a format as a word" \
 		"pcce-report --format fol" '^> pcce-report --format folded'

@@ -2,9 +2,9 @@
 # shellcheck shell=bash
 #
 # Completes the commands pcce-record, pcce-report, pcce-merge, pcce-diff, pcce-compare, pcce-check,
-# pcce-core, pcce-decode, pcce-encode and pcce-config in bash.  It needs only bash.  Options and
-# formats come from the --help of the installed command.  This file lists the values that options
-# take.
+# pcce-core, pcce-decode, pcce-encode and pcce-config in bash.  It needs only bash.  Options,
+# formats and events come from the --help of the installed command.  This file lists the other
+# values that options take.
 
 _pcce_options() {
 	"$1" --help 2>/dev/null | sed -n -e 's/^ *\(-[A-Za-z?], \)\{0,1\}\(--[a-z-]*=\{0,1\}\).*/\2/p'
@@ -13,6 +13,8 @@ _pcce_options() {
 _pcce_formats() {
 	"$1" --help 2>/dev/null | sed -n -e '/^Formats:/,/^$/s/^  \([a-z][a-z0-9-]*\)  *.*/\1/p'
 }
+
+_pcce_events() { "$1" --help 2>/dev/null | sed -n -e '/^Events:/,/^$/s/^  / /p'; }
 
 # _pcce_list WORDS: completes the last of several words that commas separate.
 _pcce_list() {
@@ -54,8 +56,7 @@ _pcce_value() {
 	*record--frames) _pcce_words "foreign all" ;;
 	*record--signal) _pcce_words "WINCH URG USR1 USR2 PROF IO RTMIN+5" ;;
 	*record--event | *record-e | *check--event | *check-e)
-		_pcce_words "cpu-clock task-clock page-faults context-switches cpu-migrations cycles \
-			instructions"
+		_pcce_words "$(_pcce_events "${path/%check/record}")"
 		;;
 	*record--pid | *record-p) _pcce_words "$(cd /proc && printf '%s\n' [0-9]*)" ;;
 	*--pid | *--tid | *--comm | *--event | *--time | *--focus | *--ignore | *--under) ;;
