@@ -180,8 +180,6 @@ static const char *stops_sampler(const struct sampler_ops *ops, const struct che
 /* Tries all samplers. Returns the number that work. */
 static int try_samplers(const struct arguments *a, const struct check_list *l, pid_t pid)
 {
-	static const struct sampler_ops *const samplers[] = {&sampler_kmod, &sampler_bpf,
-							     &sampler_self};
 	const struct sampler_config config = {
 		.frequency = 999,
 		.event = a->event,
@@ -192,7 +190,7 @@ static int try_samplers(const struct arguments *a, const struct check_list *l, p
 
 	if (!a->quiet)
 		puts("samplers:");
-	for (size_t i = 0; i < sizeof(samplers) / sizeof(samplers[0]); i++) {
+	for (size_t i = 0; samplers[i]; i++) {
 		struct error why = {0};
 		const char *reason = samplers[i]->probe(&config, &why)
 					     ? why.text

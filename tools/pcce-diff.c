@@ -136,6 +136,7 @@ static error_t parse_diff_option(int key, char *arg, struct argp_state *state)
 
 static void print_diff_formats(FILE *out)
 {
+	fputs("Formats:\n", out);
 	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
 		fprintf(out, "  %-12s %s\n", formats[i].name, formats[i].what);
 }
@@ -143,7 +144,7 @@ static void print_diff_formats(FILE *out)
 static char *filter_diff_help(int key, const char *text, void *input)
 {
 	(void)input;
-	return help_list(key, text, "Formats", print_diff_formats);
+	return help_list(key, text, print_diff_formats);
 }
 
 static const struct argp argp = {

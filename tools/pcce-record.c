@@ -60,9 +60,7 @@ static const struct argp_option options[] = {
 	 "Sample on EVENT, one of those below (default: cpu-clock) or a tracepoint as SYSTEM:NAME",
 	 0},
 	{"sampler", 'b', "NAME", 0,
-	 "Sample with kmod (the kernel module), bpf (in the kernel; needs privilege), self (in the "
-	 "program itself), or auto (default: the best that works)",
-	 0},
+	 "Sample with one of the samplers below, or auto (default: the best that works)", 0},
 	{"output", 'o', "FILE", 0,
 	 "Write to FILE (default: pcce.data); keep an existing file as FILE.old", 0},
 	{"pid", 'p', "PID", 0, "Record a running process, its threads and new children", 0},
@@ -354,10 +352,19 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 	return 0;
 }
 
+static void print_record_lists(FILE *out)
+{
+	fputs("Samplers:\n", out);
+	for (size_t i = 0; samplers[i]; i++)
+		fprintf(out, "  %-4s  %s\n", samplers[i]->name, samplers[i]->what);
+	fputs("\nEvents:\n", out);
+	perf_event_print_names(out);
+}
+
 static char *filter_record_help(int key, const char *text, void *input)
 {
 	(void)input;
-	return help_list(key, text, "Events", perf_event_print_names);
+	return help_list(key, text, print_record_lists);
 }
 
 int main(int argc, char **argv)

@@ -389,6 +389,7 @@ static error_t parse_report_option(int key, char *arg, struct argp_state *state)
 
 static void print_report_formats(FILE *out)
 {
+	fputs("Formats:\n", out);
 	for (const struct format *format = formats; format->name; format++)
 		fprintf(out, "  %-12s %s\n", format->name, format->what);
 }
@@ -396,7 +397,7 @@ static void print_report_formats(FILE *out)
 static char *filter_report_help(int key, const char *text, void *input)
 {
 	(void)input;
-	return help_list(key, text, "Formats", print_report_formats);
+	return help_list(key, text, print_report_formats);
 }
 
 static const struct argp argp = {

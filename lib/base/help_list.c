@@ -6,7 +6,7 @@
 
 #include "base/help_list.h"
 
-char *help_list(int key, const char *text, const char *title, void (*print)(FILE *out))
+char *help_list(int key, const char *text, void (*print)(FILE *out))
 {
 	char *help = NULL;
 	size_t size;
@@ -14,7 +14,6 @@ char *help_list(int key, const char *text, const char *title, void (*print)(FILE
 
 	if (!f)
 		return (char *)(uintptr_t)text;
-	fprintf(f, "%s:\n", title);
 	print(f);
 	fprintf(f, "\n%s", text ? text : "");
 	fclose(f);

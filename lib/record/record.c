@@ -74,9 +74,6 @@ struct recorder {
 	bool progress_shown;
 };
 
-static const struct sampler_ops *const samplers[] = {&sampler_kmod, &sampler_bpf,
-						     &sampler_self}; /* the best first */
-
 static volatile sig_atomic_t stop_signal, stop_sent;
 static bool be_quiet, be_verbose;
 
@@ -113,10 +110,19 @@ static void use_sampler(struct recorder *r, struct sampler_config *config,
 	config->beside = config->engine ? ops : NULL;
 }
 
+static void refuse_sampler(const char *wanted)
+{
+	char names[256] = "auto";
+
+	for (size_t i = 0, at = strlen(names); samplers[i] && at < sizeof(names); i++)
+		at += snprintf(names + at, sizeof(names) - at, "%s%s",
+			       samplers[i + 1] ? ", " : " or ", samplers[i]->name);
+	say("cannot use sampler %s: it does not exist; use %s", wanted, names);
+}
+
 static int choose_sampler(struct recorder *r, struct sampler_config *config)
 {
 	const char *wanted = r->options->sampler;
-	size_t n = sizeof(samplers) / sizeof(samplers[0]), i;
 	struct error why;
 	char refusals[3 * sizeof(why.text)] = "";
 	bool automatic = !strcmp(wanted, "auto");
@@ -130,7 +136,7 @@ static int choose_sampler(struct recorder *r, struct sampler_config *config)
 		if (err || !r->options->sampled)
 			return err;
 	}
-	for (i = 0; i < n; i++) {
+	for (size_t i = 0; samplers[i]; i++) {
 		if (!automatic && strcmp(wanted, samplers[i]->name))
 			continue;
 		err = samplers[i]->probe(config, &why);
@@ -159,8 +165,7 @@ static int choose_sampler(struct recorder *r, struct sampler_config *config)
 	if (automatic)
 		say("cannot use any sampler: not %s", refusals);
 	else
-		say("cannot use sampler %s: it does not exist; use auto, kmod, bpf or self",
-		    wanted);
+		refuse_sampler(wanted);
 	return -ENOTSUP;
 }
 

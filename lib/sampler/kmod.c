@@ -400,6 +400,7 @@ static uint64_t kmod_copied(const struct sampler *s)
 
 const struct sampler_ops sampler_kmod = {
 	.name = "kmod",
+	.what = "the kernel module",
 	.probe = kmod_probe,
 	.prepare = kmod_prepare,
 	.start = kmod_sampler_start,

@@ -51,6 +51,7 @@ struct sampler;
 
 struct sampler_ops {
 	const char *name;
+	const char *what; /* text for --help; NULL: not in the list of samplers */
 	/* Checks whether the sampler works on this machine with this configuration. 0, or -errno
 	 * with the reason in why. */
 	int (*probe)(const struct sampler_config *config, struct error *why);
@@ -90,6 +91,9 @@ struct active_sampler {
 	const struct sampler_ops *ops;
 	struct sampler *sampler; /* NULL: not yet */
 };
+
+/* Those that -b names, the best first; the last is NULL. */
+extern const struct sampler_ops *const samplers[];
 
 extern const struct sampler_ops sampler_kmod;
 extern const struct sampler_ops sampler_bpf;

@@ -680,6 +680,7 @@ static void self_destroy(struct sampler *s)
 
 const struct sampler_ops sampler_self = {
 	.name = "self",
+	.what = "in the program itself",
 	.probe = self_probe,
 	.prepare = self_prepare,
 	.start = self_start,

@@ -91,6 +91,11 @@ for shell in bash zsh; do
 		grep -v '^>' screen | tr -s ' ' '\n' | grep . | sed 's/^--event=//' | sort >offered
 		is "$shell: events of pcce-$c" "$(comm -3 wanted offered)" ""
 	done
+	pcce-record --help | sed -n '/^Samplers:/,/^$/s/^  \([a-z]*\) .*/\1/p' >wanted
+	typed "pcce-record --sampler=" "\<$(tail -n 1 wanted)\>"
+	echo auto | sort - wanted -o wanted
+	grep -v '^>' screen | tr -s ' ' '\n' | grep . | sed 's/^--sampler=//' | sort >offered
+	is "$shell: samplers" "$(comm -3 wanted offered)" ""
 	completes "$shell: a format" "pcce-report --format=fol" '^> pcce-report --format=folded'
 	completes "$shell: a format as a word" \
 		"pcce-report --format fol" '^> pcce-report --format folded'

@@ -3,15 +3,16 @@
 #
 # Completes the commands pcce-record, pcce-report, pcce-merge, pcce-diff, pcce-compare, pcce-check,
 # pcce-core, pcce-decode, pcce-encode and pcce-config in bash.  It needs only bash.  Options,
-# formats and events come from the --help of the installed command.  This file lists the other
+# formats, samplers and events come from the --help of the installed command.  This file lists the other
 # values that options take.
 
 _pcce_options() {
 	"$1" --help 2>/dev/null | sed -n -e 's/^ *\(-[A-Za-z?], \)\{0,1\}\(--[a-z-]*=\{0,1\}\).*/\2/p'
 }
 
-_pcce_formats() {
-	"$1" --help 2>/dev/null | sed -n -e '/^Formats:/,/^$/s/^  \([a-z][a-z0-9-]*\)  *.*/\1/p'
+# _pcce_named COMMAND TITLE: the first word of each line of a list in its --help
+_pcce_named() {
+	"$1" --help 2>/dev/null | sed -n -e "/^$2:/,/^\$/s/^  \([a-z][a-z0-9-]*\)  *.*/\1/p"
 }
 
 _pcce_events() { "$1" --help 2>/dev/null | sed -n -e '/^Events:/,/^$/s/^  / /p'; }
@@ -34,7 +35,7 @@ _pcce_files() {
 # _pcce_value OPTION: completes the value of the option, or fails if the option is not known here.
 _pcce_value() {
 	case $command$1 in
-	*--format) _pcce_words "$(_pcce_formats "$path")" ;;
+	*--format) _pcce_words "$(_pcce_named "$path" Formats)" ;;
 	*--input | *-i | *--output | *-o | *--profile | *--dictionary | *encode-p | *decode-d | *--crash | *decode-c)
 		_pcce_files -f ;;
 	*--select | *decode-x | *record--only) ;;
@@ -49,7 +50,7 @@ _pcce_value() {
 	*--demangle) _pcce_words "full simple none" ;;
 	*--sort) _pcce_list "self total samples name module line" ;;
 	*--dump | *encode-d) _pcce_words "text json" ;;
-	*--sampler | *record-b) _pcce_words "auto kmod bpf self" ;;
+	*--sampler | *record-b) _pcce_words "auto $(_pcce_named "$path" Samplers)" ;;
 	*record--engine) _pcce_words "cct hcct lossy empty" ;;
 	*record--burst) _pcce_words "2ms/20ms 0.2ms/2ms 2ms/20ms,adaptive" ;;
 	*record--count) _pcce_words "calls" ;;
