@@ -141,6 +141,9 @@ build_generator() {
 	build_with_tools generate "$top/tests/report/generate.c" "$top/tests/unit/table_builder.c"
 }
 
+# formats: prints the names of all formats of pcce-report
+formats() { pcce-report --help | sed -n '/^Formats:/,/^$/s/^  \([a-z][a-z-]*\) .*/\1/p'; }
+
 # stat_of DATA NAME: prints one value of pcce-report --stats, or nothing if it has no such value
 stat_of() {
 	[ "$1.stats" -nt "$1" ] || pcce-report -i "$1" --stats >"$1.stats" 2>"$1.stats.err" ||

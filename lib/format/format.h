@@ -22,30 +22,47 @@ struct format_options {
 	bool quiet; /* print nothing on stderr */
 };
 
-int format_tree(const struct profile *p, const struct format_options *o, FILE *out);
-int format_callees(const struct profile *p, const struct format_options *o, FILE *out);
-int format_flat(const struct profile *p, const struct format_options *o, FILE *out);
-int format_folded(const struct profile *p, const struct format_options *o, FILE *out);
-/* Prints the threads and their creation contexts. */
-int format_threads(const struct profile *p, const struct format_options *o, FILE *out);
-int format_json(const struct profile *p, const struct format_options *o, FILE *out);
-int format_html(const struct profile *p, const struct format_options *o, FILE *out);
+/*
+ * The formats, in the order of --help; the first is the default. For each: its name, its text for
+ * --help, its function, and those fields of struct format (format_list.h) that are not 0.
+ */
+#define FORMATS(X)                                                                                \
+	X("tree", "calling context tree as text, callers first", format_tree, .min_percent = 0.5, \
+	  .costs = true)                                                                          \
+	X("callees", "functions in which samples were taken, with their callers", format_callees, \
+	  .min_percent = 0.5)                                                                     \
+	X("flat", "functions by self share and total share", format_flat, .costs = true)          \
+	X("threads", "threads by total share, with their creation contexts", format_threads,      \
+	  .samples = true)                                                                        \
+	X("folded", "one line for each context, for flame graph tools", format_folded)            \
+	X("json", "all data, for programs", format_json)                                          \
+	X("jsonl", "JSON lines, one for each context", format_jsonl, .samples = true)             \
+	X("html", "page for a browser: flame graph, tables, threads over time", format_html,      \
+	  .samples = true)                                                                        \
+	X("pprof", "for go tool pprof and compatible tools", format_pprof, .samples = true,       \
+	  .binary = true)                                                                         \
+	X("speedscope", "for speedscope", format_speedscope, .samples = true)                     \
+	X("firefox", "for the Firefox profiler", format_firefox, .samples = true)                 \
+	X("trace", "timelines for Perfetto, chrome://tracing and DevTools", format_trace,         \
+	  .samples = true)                                                                        \
+	X("otlp", "OpenTelemetry profiles", format_otlp, .samples = true, .binary = true)         \
+	X("perf-script", "text like that of perf script, for tools that read it", format_perf,    \
+	  .samples = true)                                                                        \
+	X("callgrind", "for callgrind_annotate and KCachegrind", format_callgrind,                \
+	  .samples = true)                                                                        \
+	X("dot", "graph of functions and calls, for Graphviz", format_dot, .min_percent = 0.5)
+
+#define FORMAT_FUNCTION(name, what, print, ...) \
+	int print(const struct profile *p, const struct format_options *o, FILE *out);
+FORMATS(FORMAT_FUNCTION)
+
 /* The name of an enum pcce_loss. */
 const char *format_loss_name(uint32_t reason);
 int format_stats(const struct profile *p, FILE *out);
 
-int format_pprof(const struct profile *p, const struct format_options *o, FILE *out);
 /* Writes both profiles to one file, like go tool pprof -diff_base: the samples of the older one
  * have negative values. before may be NULL. */
 int format_pprof_difference(const struct profile *now, const struct profile *before, FILE *out);
-int format_perf(const struct profile *p, const struct format_options *o, FILE *out);
-int format_speedscope(const struct profile *p, const struct format_options *o, FILE *out);
-int format_jsonl(const struct profile *p, const struct format_options *o, FILE *out);
-int format_callgrind(const struct profile *p, const struct format_options *o, FILE *out);
-int format_dot(const struct profile *p, const struct format_options *o, FILE *out);
-int format_firefox(const struct profile *p, const struct format_options *o, FILE *out);
-int format_trace(const struct profile *p, const struct format_options *o, FILE *out);
-int format_otlp(const struct profile *p, const struct format_options *o, FILE *out);
 
 /* Functions that several formats use: */
 

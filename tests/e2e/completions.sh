@@ -81,7 +81,7 @@ for shell in bash zsh; do
 		is "$shell: ... and no others" "$(comm -13 wanted offered | tr '\n' ' ')" ""
 	done
 	completes "$shell: an option" "pcce-report --min-p" '^> pcce-report --min-percent='
-	pcce-report --help | sed -n '/^Formats:/,/^$/s/^  \([a-z][a-z-]*\) .*/\1/p' | sort >wanted
+	formats | sort >wanted
 	typed "pcce-report --format=" "^.*$(tail -n 1 wanted)\\>"
 	grep -v '^>' screen | tr -s ' ' '\n' | grep . | sed 's/^--format=//' | sort >offered
 	is "$shell: formats" "$(comm -3 wanted offered)" ""

@@ -148,7 +148,7 @@ else
 fi
 pcce-report -i coarse.data --format=json >json.out 2>&1
 check "JSON has bounds" sh -c 'grep -q "^\"summary\":{\"phi\":0.2" json.out && grep -q "\"error\":[1-9]" json.out'
-for format in tree callees flat folded json jsonl html pprof speedscope firefox trace otlp perf-script callgrind dot threads; do
+for format in $(formats); do
 	check "$format shows a summary" pcce-report -q -i coarse.data --format=$format -o format.out
 done
 pcce-report -i coarse.data --hot=0.0001 --stdio >/dev/null 2>small.err

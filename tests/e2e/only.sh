@@ -282,7 +282,7 @@ is "other recordings are not merged" "$(pcce-merge -q -o bad.data only.data othe
 check "and a comparison warns" grep -q '^pcce-diff: warning: only.data and other.data were recorded with different' \
 	<(pcce-diff only.data other.data 2>&1 >/dev/null)
 is "but not of one expression" "$(pcce-diff only.data only.data 2>&1 >/dev/null)" ""
-for format in tree callees flat folded json jsonl html pprof speedscope firefox trace otlp perf-script callgrind dot threads; do
+for format in $(formats); do
 	check "$format shows such a recording" pcce-report -q -i only.data --format=$format -o format.out
 done
 

@@ -80,8 +80,7 @@ clean "pcce-diff: names in html" "pcce profile" \
 ./generate deep deep.data
 check "a recording of 20 KB has stacks of 800,000 frames" \
 	test "$(stat -c %s deep.data)" -lt 20000 -a "$(stat_of deep.data max_depth)" -gt 800000
-for format in tree callees flat threads folded json jsonl html pprof speedscope firefox trace otlp \
-	perf-script callgrind dot; do
+for format in $(formats); do
 	size=$(timeout 60 pcce-report -i deep.data --format=$format 2>deep.err | wc -c)
 	check "  its size in $format: $size bytes" test "$size" -gt 0 -a "$size" -lt 500000
 done

@@ -122,7 +122,7 @@ for data in small threads; do
 			bash -c '[ "$(wc -l <got)" -gt 1 ] && diff wanted got'
 	done
 done
-for format in callees flat jsonl html pprof speedscope firefox trace otlp perf-script callgrind; do
+for format in $(formats); do
 	check "$format takes --hot and --suffix" \
 		pcce-report -q -i threads.data --hot=0.1 --suffix=4 --format=$format -o hot.out
 done
