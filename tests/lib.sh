@@ -141,6 +141,12 @@ build_generator() {
 	build_with_tools generate "$top/tests/report/generate.c" "$top/tests/unit/table_builder.c"
 }
 
+# assemble OPTION... FILE.s: assembles a file that includes tests/site_records.inc
+assemble() {
+	as -I "$top/tests" --defsym \
+		VERSION="$(sed -n 's/^#define PCCE_BLOCK_VERSION //p' "$top/include/pcce/sites.h")" "$@"
+}
+
 # formats: prints the names of all formats of pcce-report
 formats() { pcce-report --help | sed -n '/^Formats:/,/^$/s/^  \([a-z][a-z-]*\) .*/\1/p'; }
 

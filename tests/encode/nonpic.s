@@ -2,6 +2,8 @@
 # Two functions as the plugin leaves them when it compiles without -fPIC: f calls g 200 times, in slots
 # of 13 bytes, which is too little for large values in a shared library. With --defsym FULL=1,
 # a slot holds something else than nops.
+	.include "site_records.inc"
+
 	.text
 	.globl f
 	.type f, @function
@@ -39,35 +41,18 @@ g:
 	.size g, . - g
 
 	.section .pcce_sites, "o", @progbits, .text
-	.balign 8
-	.quad 0x000742454343504c, f, f
-	.long 64 + (201 * 28 + 2 + 7) / 8 * 8, .Le1 - f, 201, 0
-	.long 0, 0
-	.quad 0
-	.long 0, 0
+	block f, .Le1, 201
 	.set n, 0
 	.rept 200
 	.macro RECORD number
-	.long .Lb\number - f, .La\number - f
+	site .Lb\number-f, .La\number-f, 13, 13, 0, 1024, 1
 	.endm
 	RECORD %n
 	.purgem RECORD
-	.byte 13, 13
-	.value 0
-	.long 1024, 1, 0, 0
 	.set n, n + 1
 	.endr
-	.long .Lfull - f, .La - f
-	.byte 13, 13
-	.value 0
-	.long 1024, 2, 0, 0
-	.string "f"
-	.balign 8
-	.quad 0x000742454343504c, g, g
-	.long 72, .Le2 - g, 0, 0
-	.long 0, 0
-	.quad 0
-	.long 0, 0
-	.string "g"
-	.balign 8
+	site .Lfull-f, .La-f, 13, 13, 0, 1024, 2
+	end_block f
+	block g, .Le2, 0
+	end_block g
 	.section .note.GNU-stack, "", @progbits

@@ -597,7 +597,7 @@ cp one bad && poke bad "$at + 32" '\377\377\377\377\377' &&
 	refused "a table with a wild offset" bad "has an encoding table that"
 head -c $((at + size / 2)) one >bad && refused "an encoded file that is cut off" bad "headers"
 
-as "$here/nonpic.s" -o ok.o && as --defsym FULL=1 "$here/nonpic.s" -o full.o
+assemble "$here/nonpic.s" -o ok.o && assemble --defsym FULL=1 "$here/nonpic.s" -o full.o
 echo 'int f(int); int main(void) { return f(1) != 2; }' >main.c
 # shellcheck disable=SC2086
 PCCE_ENCODE=strict $CC -O2 $cflags main.c ok.o $ldflags -o hand 2>log

@@ -27,44 +27,24 @@ pop: ret
 tls:	mov $-4096, %r11
 rt_end:
 	lea g(%rip), %rax
-	.macro site before, after, before_len, after_len, flags, freq, line
-	.long \before, \after
-	.byte \before_len, \after_len
-	.value \flags
-	.long \freq, \line, 0, 0
-	.endm
+
+	.include "site_records.inc"
 
 	.section .pcce_sites,"o",@progbits,.text
-	.balign 8
-	.quad 0x000742454343504c, _start, _start
-	.long 64+4*28+8, .Le0-_start, 4, 0
-	.long 0, 0
-	.quad 0
-	.long 0, 0
+	block _start, .Le0, 4
 	site 0, .Lr0-_start, 13, 13, 0, 1024, 1
 	site .Lr0-_start+13, .Lr1-_start, 13, 13, 2, 1024, 2
 	site .Lr1-_start+13, .Lr2-_start, 89, 58, 1, 1024, 3
 	site .Lt-_start, .Le0-_start, 0, 0, 16, 1024, 4
-	.string "main"
-	.balign 8
-	.quad 0x000742454343504c, g, g
-	.long 64+4*28+8, .Le1-g, 4, 0
-	.long 0, 0
-	.quad 0
-	.long 0, 0
+	end_block main
+	block g, .Le1, 4
 	site 0, .Lr3-g, 13, 13, 0x400, 1024, 5
 	site .Lp-g, .Le1-g, 0, 0, 0x80, 0, 5
 	site 0, .Lp-g, 0, 0, 0x200, 0, 0
 	site .Lp-g, .Lp-g, 0, 0, 0x280, 0, 0
-	.string "g"
-	.balign 8
-	.quad 0x000742454343504c, h, h
-	.long 72, .Le2-h, 0, 0
-	.long 0, 0
-	.quad 0
-	.long 0, 0
-	.string "h"
-	.balign 8
+	end_block g
+	block h, .Le2, 0
+	end_block h
 	.section .pcce_entries,"",@progbits
 	.quad 0x33544e4545434350, push, pop, push, pop, tls, push, rt, rt_end
 	.section .pcce_helpers,"",@progbits

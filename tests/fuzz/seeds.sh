@@ -14,7 +14,7 @@ to=$(cd "$to" && pwd)
 cd "$scratch" || exit 1
 set -e
 
-as "$top/tests/fuzz/seed_elf.s" -o s.o
+assemble "$top/tests/fuzz/seed_elf.s" -o s.o
 echo 'void ext(void) {}' | $CC -nostdlib -shared -fPIC -x c - -o libe.so
 small="-s -z noseparate-code -z max-page-size=16 -z common-page-size=16 --hash-style=gnu"
 # shellcheck disable=SC2086 # options
