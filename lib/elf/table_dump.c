@@ -13,10 +13,32 @@
 #include "elf/table_dump.h"
 #include "elf/encoding_table.h"
 
-struct summary {
-	uint64_t functions, roots, entered, tail_out, sites, indirect, guards, add, zero, push, ext,
-		tail, restore, edges, back, cut, largest_id, types, members, typed, tail_guards;
-};
+/* What the summary counts, in its order, with the name in text; a key of JSON has underscores. */
+#define SUMMARY(X)                             \
+	X(FUNCTIONS, "functions")              \
+	X(ROOTS, "roots")                      \
+	X(ENTRIES, "entries")                  \
+	X(SITES, "sites")                      \
+	X(EDGES, "edges")                      \
+	X(BACK_EDGES, "back edges")            \
+	X(INDIRECT, "indirect sites")          \
+	X(GUARDS, "guards")                    \
+	X(TYPES, "types")                      \
+	X(MEMBERS, "members of types")         \
+	X(CALLS_OF_TYPES, "calls of types")    \
+	X(PUSHES, "pushes")                    \
+	X(EXT, "ext")                          \
+	X(ZERO_EDGES, "zero edges")            \
+	X(ADDED_EDGES, "added edges")          \
+	X(TAIL_CALLS, "tail calls")            \
+	X(TAIL_GUARDS, "guards of tail calls") \
+	X(LARGEST_ID, "largest id")            \
+	X(CUT, "edges cut")
+
+#define NUMBER(number, name) number,
+#define NAME(number, name) name,
+enum { SUMMARY(NUMBER) COUNTS };
+static const char *const count_names[COUNTS] = {SUMMARY(NAME)};
 
 static const char *const kind_names[] = {"none", "add", "ext", "push", "tail", "restore"};
 
@@ -31,44 +53,39 @@ static bool is_type(const struct encoding_table *t, uint32_t func)
 	return func != PCCE_NONE && t->funcs[func].flags & PCCE_FUNC_TYPE;
 }
 
-static struct summary summarize_table(const struct encoding_table *t)
+static void summarize_table(const struct encoding_table *t, uint64_t n[COUNTS])
 {
-	struct summary s = {
-		.edges = t->head->edges.count,
-		.back = t->head->n_back_edges,
-		.cut = t->head->n_cut_edges,
-		.largest_id = t->head->largest_id,
-	};
-
+	memset(n, 0, COUNTS * sizeof(*n));
+	n[EDGES] = t->head->edges.count;
+	n[BACK_EDGES] = t->head->n_back_edges;
+	n[CUT] = t->head->n_cut_edges;
+	n[LARGEST_ID] = t->head->largest_id;
 	for (uint64_t i = 0; i < t->head->funcs.count; i++) {
-		s.functions += !is_type(t, i);
-		s.types += is_type(t, i);
-		s.roots += is_segment_root(&t->funcs[i]);
-		s.entered += t->funcs[i].entry != 0;
-		s.tail_out += !!(t->funcs[i].flags & PCCE_FUNC_TAIL_OUT);
+		n[FUNCTIONS] += !is_type(t, i);
+		n[TYPES] += is_type(t, i);
+		n[ROOTS] += is_segment_root(&t->funcs[i]);
+		n[ENTRIES] += t->funcs[i].entry != 0;
 	}
 	for (uint64_t i = 0; i < t->head->sites.count; i++) {
 		const struct pcce_table_site *site = &t->sites[i];
 
 		if (is_type(t, site->func)) {
-			s.members++;
+			n[MEMBERS]++;
 			continue;
 		}
-		s.sites += site->kind != PCCE_KIND_RESTORE;
-		s.indirect += (site->flags & PCCE_SITE_INDIRECT) && site->kind == PCCE_KIND_PUSH;
+		n[SITES] += site->kind != PCCE_KIND_RESTORE;
+		n[INDIRECT] += (site->flags & PCCE_SITE_INDIRECT) && site->kind == PCCE_KIND_PUSH;
 		if (site->flags & PCCE_SITE_GUARD) {
-			s.typed += is_type(t, site->callee);
-			s.guards += !is_type(t, site->callee) && site->kind != PCCE_KIND_TAIL;
+			n[CALLS_OF_TYPES] += is_type(t, site->callee);
+			n[GUARDS] += !is_type(t, site->callee) && site->kind != PCCE_KIND_TAIL;
 		}
-		s.zero += site->kind == PCCE_KIND_NONE;
-		s.add += site->kind == PCCE_KIND_ADD;
-		s.ext += site->kind == PCCE_KIND_EXT;
-		s.push += site->kind == PCCE_KIND_PUSH;
-		s.tail += site->kind == PCCE_KIND_TAIL;
-		s.tail_guards += site->kind == PCCE_KIND_TAIL && site->flags & PCCE_SITE_GUARD;
-		s.restore += site->kind == PCCE_KIND_RESTORE;
+		n[ZERO_EDGES] += site->kind == PCCE_KIND_NONE;
+		n[ADDED_EDGES] += site->kind == PCCE_KIND_ADD;
+		n[EXT] += site->kind == PCCE_KIND_EXT;
+		n[PUSHES] += site->kind == PCCE_KIND_PUSH;
+		n[TAIL_CALLS] += site->kind == PCCE_KIND_TAIL;
+		n[TAIL_GUARDS] += site->kind == PCCE_KIND_TAIL && site->flags & PCCE_SITE_GUARD;
 	}
-	return s;
 }
 
 #define NAME_MAX_BYTES 4096
@@ -130,30 +147,17 @@ static int group_sites(const struct encoding_table *t, uint32_t **first, uint32_
 
 static int dump_text(const struct encoding_table *t, bool encoded, bool details, FILE *out)
 {
-	struct summary s = summarize_table(t);
+	uint64_t n[COUNTS];
 	char name[NAME_MAX_BYTES];
 	uint32_t *first, *order;
 
 	if (group_sites(t, &first, &order))
 		return -ENOMEM;
 	fprintf(out, "encoded: %s\n", encoded ? "yes" : "no");
-	fprintf(out,
-		"functions: %" PRIu64 "\nroots: %" PRIu64 "\nentries: %" PRIu64 "\nsites: %" PRIu64
-		"\n",
-		s.functions, s.roots, s.entered, s.sites);
-	fprintf(out,
-		"edges: %" PRIu64 "\nback edges: %" PRIu64 "\nindirect sites: %" PRIu64
-		"\nguards: %" PRIu64 "\ntypes: %" PRIu64 "\nmembers of types: %" PRIu64
-		"\ncalls of types: %" PRIu64 "\n",
-		s.edges, s.back, s.indirect, s.guards, s.types, s.members, s.typed);
-	fprintf(out,
-		"pushes: %" PRIu64 "\next: %" PRIu64 "\nzero edges: %" PRIu64
-		"\nadded edges: %" PRIu64 "\n",
-		s.push, s.ext, s.zero, s.add);
-	fprintf(out,
-		"tail calls: %" PRIu64 "\nguards of tail calls: %" PRIu64 "\nlargest id: %" PRIu64
-		"\nedges cut: %" PRIu64 "\n\n",
-		s.tail, s.tail_guards, s.largest_id, s.cut);
+	summarize_table(t, n);
+	for (size_t i = 0; i < COUNTS; i++)
+		fprintf(out, "%s: %" PRIu64 "\n", count_names[i], n[i]);
+	fputc('\n', out);
 	for (uint64_t i = 0; i < t->head->funcs.count; i++) {
 		const struct pcce_table_func *f = &t->funcs[i];
 
@@ -197,19 +201,20 @@ static json_t *json_id(uint64_t id)
 
 static json_t *json_summary(const struct encoding_table *t, bool encoded)
 {
-	struct summary s = summarize_table(t);
+	json_t *summary = json_pack("{s:b}", "encoded", encoded);
+	uint64_t n[COUNTS];
+	char key[32];
 
-	return json_pack(
-		"{s:b,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:I}",
-		"encoded", encoded, "functions", (json_int_t)s.functions, "roots",
-		(json_int_t)s.roots, "entries", (json_int_t)s.entered, "sites", (json_int_t)s.sites,
-		"edges", (json_int_t)s.edges, "back_edges", (json_int_t)s.back, "indirect_sites",
-		(json_int_t)s.indirect, "guards", (json_int_t)s.guards, "types",
-		(json_int_t)s.types, "members_of_types", (json_int_t)s.members, "calls_of_types",
-		(json_int_t)s.typed, "pushes", (json_int_t)s.push, "ext", (json_int_t)s.ext,
-		"zero_edges", (json_int_t)s.zero, "added_edges", (json_int_t)s.add, "tail_calls",
-		(json_int_t)s.tail, "guards_of_tail_calls", (json_int_t)s.tail_guards, "largest_id",
-		json_id(s.largest_id), "edges_cut", (json_int_t)s.cut);
+	summarize_table(t, n);
+	for (size_t i = 0; i < COUNTS; i++) {
+		snprintf(key, sizeof(key), "%s", count_names[i]);
+		for (char *c = key; (c = strchr(c, ' '));)
+			*c = '_';
+		json_object_set_new(summary, key,
+				    i == LARGEST_ID ? json_id(n[i])
+						    : json_integer((json_int_t)n[i]));
+	}
+	return summary;
 }
 
 static json_t *json_edge(const struct pcce_table_edge *e)
