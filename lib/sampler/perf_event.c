@@ -15,6 +15,9 @@
 
 #define SW(name) PERF_TYPE_SOFTWARE, PERF_COUNT_SW_##name
 #define HW(name) PERF_TYPE_HARDWARE, PERF_COUNT_HW_##name
+#define LOAD_MISSES(cache)                                                                   \
+	PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_##cache | PERF_COUNT_HW_CACHE_OP_READ << 8 | \
+				    PERF_COUNT_HW_CACHE_RESULT_MISS << 16
 
 static const struct {
 	const char *name, *alias;
@@ -41,6 +44,9 @@ static const struct {
 	{"stalled-cycles-frontend", NULL, HW(STALLED_CYCLES_FRONTEND), PERF_EVENT_COUNT},
 	{"stalled-cycles-backend", NULL, HW(STALLED_CYCLES_BACKEND), PERF_EVENT_COUNT},
 	{"ref-cycles", NULL, HW(REF_CPU_CYCLES), PERF_EVENT_COUNT},
+	{"L1-dcache-load-misses", NULL, LOAD_MISSES(L1D), PERF_EVENT_COUNT},
+	{"LLC-load-misses", NULL, LOAD_MISSES(LL), PERF_EVENT_COUNT},
+	{"dTLB-load-misses", NULL, LOAD_MISSES(DTLB), PERF_EVENT_COUNT},
 };
 
 #define N_EVENTS (sizeof(events) / sizeof(events[0]))
