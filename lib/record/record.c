@@ -71,6 +71,7 @@ struct recorder {
 	size_t marked_size;
 	bool any_instrumented, privileged, shared_runtime, executed;
 	uint64_t progress_due, traced_due;
+	size_t watched; /* counts the processes that watch_tracers() has looked at */
 	bool progress_shown;
 };
 
@@ -488,7 +489,8 @@ static void watch_image(struct recorder *r)
 	r->image = image ? image : r->image;
 }
 
-/* Processes without samples are looked at, too, since a debugger can visit one that sleeps. */
+/* Processes without samples are looked at, too, since a debugger can visit one that sleeps: a few at
+ * a time, going round. */
 static void watch_tracers(struct recorder *r)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -497,8 +499,8 @@ static void watch_tracers(struct recorder *r)
 	if (now < r->traced_due)
 		return;
 	r->traced_due = now + POLL_MS * 1000000ULL;
-	for (size_t i = r->running.n; i-- && left;) {
-		const struct seen_process *p = &r->running.seen[i];
+	for (size_t i = 0; i < r->running.n && left; i++) {
+		const struct seen_process *p = &r->running.seen[r->watched++ % r->running.n];
 
 		if (p->ended || p->traced)
 			continue;
