@@ -94,6 +94,11 @@ PCCE_READER_INLINE __u32 pcce_page_describe(struct pcce_page_stack *s, const str
 	stored = s->n_below - s->kept;
 	if (stored <= PCCE_AREA_CAPACITY(area) && stored <= PCCE_AREA_SEGMENTS)
 		s->area = PCCE_AREA_ADDRESS(area);
+	/* Nothing is sent of a stack that is deeper than its area. Otherwise the older segments
+	 * would count as sent, and be missing when the stack is smaller again. Without an area
+	 * there are none. */
+	else if (area)
+		s->kept = 0;
 	return 0;
 }
 

@@ -173,6 +173,17 @@ static void test_heads(void)
 		good &= s.upper == (possible ? off - used : 0);
 	}
 	tap_ok(good, "only full entries up to a segment are a possible off", " ");
+	page.off = 0;
+	page.place = 3 << PCCE_PLACE_SHIFT | PCCE_PLACE_KEPT;
+	pcce_page_describe(&s, &page, PAGE);
+	tap_ok(s.kept && !s.area, "without an area, the segment in the page is all", " ");
+	page.area = AREA;
+	pcce_page_describe(&s, &page, PAGE);
+	tap_ok(!s.kept && !s.area, "a stack that is deeper than its area has to wait", " ");
+	page.area = AREA | 1;
+	pcce_page_describe(&s, &page, PAGE);
+	tap_ok(s.kept && s.area == AREA, "an area has room for all but the segment in the page",
+	       " ");
 }
 
 /* ---- a real stack ------------------------------------------------------------------------ */
@@ -213,7 +224,7 @@ static void write_page(void)
 	page.version = PCCE_PAGE_VERSION;
 	page.off = (upper ? PCCE_OFF_HALF : 0) + any(PCCE_SEGMENT_ENTRIES + 1) * 16;
 	page.place = depth << PCCE_PLACE_SHIFT | (kept ? PCCE_PLACE_KEPT : 0);
-	page.area = AREA | 11;
+	page.area = AREA | (any(4) ? 11 : any(11)); /* 11: there is room for all */
 	half[0].id = depth ? area[depth - 1].generation : 0;
 	if (!kept)
 		return;
