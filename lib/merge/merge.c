@@ -592,10 +592,10 @@ static int merge_sample(void *ctx, const struct stream_event *of)
 	key.r11 = decode_needs_r11(v.as, s->ip) ? relocate(&v, s->r11) : 0;
 	key.ip = relocate(&v, s->ip);
 	key.ext = relocate_ext(&v, s->ext);
-	key.flags = s->flags & (PCCE_SAMPLE_KERNEL | PCCE_SAMPLE_OUTSIDE | PCCE_SAMPLE_READ_FAULT |
-				PCCE_SAMPLE_IP_MIXED | PCCE_SAMPLE_FRAMES |
-				PCCE_SAMPLE_FRAMES_PARTIAL | PCCE_SAMPLE_COUNTING |
-				PCCE_SAMPLE_BETWEEN | PCCE_SAMPLE_TRACED);
+	key.flags =
+		s->flags & (PCCE_SAMPLE_KERNEL | PCCE_SAMPLE_OUTSIDE | PCCE_SAMPLE_READ_FAULT |
+			    PCCE_SAMPLE_IP_MIXED | PCCE_SAMPLE_FRAMES | PCCE_SAMPLE_FRAMES_PARTIAL |
+			    PCCE_SAMPLE_COUNTING | PCCE_SAMPLE_BETWEEN | PCCE_SAMPLE_TRACED);
 	key.n_stack = s->flags & PCCE_SAMPLE_FRAMES ? s->n_stack : 0;
 	if (key.n_stack && relocate_frames(&v, s))
 		return -ENOMEM;

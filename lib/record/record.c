@@ -489,8 +489,8 @@ static void watch_image(struct recorder *r)
 	r->image = image ? image : r->image;
 }
 
-/* Processes without samples are looked at, too, since a debugger can visit one that sleeps: a few at
- * a time, going round. */
+/* Processes without samples are looked at, too, since a debugger can visit one that sleeps. It goes
+ * round, a few at a time. */
 static void watch_tracers(struct recorder *r)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
