@@ -15,14 +15,17 @@
 /* A checked view of an encoding table; see elf/encoding_table.h for making one. */
 struct encoding_table;
 
-/* A module's executable mapping in a process when the sample was taken. */
+/* A module's executable mapping in a process when the sample was taken. It has no padding, since
+ * address spaces are compared as bytes (stream/address_space.c). */
 struct decode_module {
 	uint64_t start, end;		    /* run-time addresses */
 	uint64_t vaddr;			    /* link-time address of start */
 	uint32_t module;		    /* the number that the caller gave it */
-	bool main_executable;		    /* short ext values are its link-time addresses */
+	uint32_t main_executable;	    /* 1: short ext values are its link-time addresses */
 	const struct encoding_table *table; /* NULL: not instrumented */
 };
+
+_Static_assert(sizeof(struct decode_module) == 40, "no padding");
 
 static inline uint64_t decode_run_time(const struct decode_module *m, uint64_t vaddr)
 {
