@@ -56,6 +56,7 @@ static struct kmod_session *begin(uint64_t rate)
 
 	c.type = PERF_TYPE_TRACEPOINT;
 	c.config = event;
+	c.flags = 0;
 	c.rate = rate;
 	c.ring_bytes = 1 << 20;
 	k = begin_session(&c, &offset);

@@ -100,6 +100,7 @@ static void sample_at(const char *name, uint32_t type, uint64_t config, uint64_t
 	long err;
 
 	c.scope = events % 4 ? PCCE_KMOD_SYSTEM : PCCE_KMOD_PROCESS;
+	c.flags = 0;
 	c.type = type;
 	c.config = config;
 	c.rate = rate;
