@@ -326,7 +326,7 @@ check "a killed recorder: the report says that calls are missing" bash -c \
 	'killed.data contains no calls: pcce-record writes them when it ends, and was ended before'"
 
 is "options that do not fit are refused" "$(for options in "--hot -F 99" "--engine=lossy -b self" \
-	"-p $$" --aggregate "--engine=empty --burst -F 99" "-b none"; do
+	"-p $$" --only=main "--engine=empty --burst -F 99" "-b none"; do
 	# shellcheck disable=SC2086
 	[[ $options == *-p* ]] && command= || command=./shape
 	# shellcheck disable=SC2086
@@ -336,7 +336,7 @@ leave out --hot and --engine, or -F, -c, -e, -b and --signal
 pcce-record: cannot take samples beside the hot contexts of --count: a summary has one event; \
 leave out --hot and --engine, or -F, -c, -e, -b and --signal
 pcce-record: cannot use --count with -p: a program is counted from its first instruction on; name a command
-pcce-record: cannot use --count with --aggregate: leave out one of them
+pcce-record: cannot use --count with --only: leave out one of them
 pcce-record: cannot use --burst with --engine=empty: leave out one of them
 pcce-record: cannot use sampler none: it does not exist; use auto, kmod, bpf or self"
 
