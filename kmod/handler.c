@@ -32,7 +32,7 @@
  *   copy_from_user_nofault             see page.c
  *   pcce_is_dumpable                   loads, under RCU in newer kernels
  *   rdfsbase, rdmsr                    instructions
- *   jhash2, siphash, memcmp, memset    arithmetic
+ *   siphash, memset                    arithmetic
  *   irq_work_queue                     made for NMIs: the work runs later, in another interrupt
  */
 #include <linux/hrtimer.h>

@@ -484,7 +484,7 @@ static uint64_t clock_period(const struct sampler *s)
  */
 static int report_clock_deficit(struct sampler *s, struct stream *sink)
 {
-	uint64_t period = clock_period(s), due, taken;
+	uint64_t period = clock_period(s), due;
 
 	if (s->kind != PERF_EVENT_CLOCK)
 		return 0;
@@ -495,9 +495,8 @@ static int report_clock_deficit(struct sampler *s, struct stream *sink)
 			return 0;
 	}
 	due = read_events(s).running / period;
-	taken = s->taken;
-	return due > taken + s->drops + s->late + s->throttled
-		       ? report_throttled(s, sink, due - taken - s->drops - s->late)
+	return due > s->taken + s->drops + s->late + s->throttled
+		       ? report_throttled(s, sink, due - s->taken - s->drops - s->late)
 		       : 0;
 }
 
