@@ -93,8 +93,9 @@ if build loop loop.c -O1; then
 	# A busy machine does not let the program run in all of them.
 	check "adaptive: $skipped of $bursts bursts are skipped" \
 		[ "$skipped" -gt 20 -a "$skipped" -lt "$bursts" ]
-	is "adaptive: the contexts" "$(counts adaptive.data | sed 's/.*;//; s/@.*//' | sort)" "leaf
-main"
+	# Whether main's only call is in a burst is luck: the first one may end while the program waits.
+	is "adaptive: the contexts" "$(counts adaptive.data | sed 's/.*;//; s/@.*//' |
+		grep -v '^main$')" "leaf"
 else
 	not_ok "adaptive: builds" build.log
 fi
