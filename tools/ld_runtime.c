@@ -18,7 +18,7 @@
 
 #define DSO "/libpcce_dso.a"
 
-/* The same as pcce_shared in pcce.specs; %s is the directory of the wrapper's directory. */
+/* What pcce_shared in pcce.specs adds to a link. %s is the directory of the wrapper's directory. */
 static const char *const runtime[] = {"-u",	      "__pcce_push",	"%s" DSO,
 				      "--push-state", "--no-as-needed", "%s/libpcce.so.0",
 				      "--pop-state",  "-rpath",		"%s"};

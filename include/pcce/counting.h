@@ -45,9 +45,9 @@ struct pcce_count_node {
 	__u32 parent; /* number of a unit */
 	__u32 depth;  /* entries, itself included; written last; 0: not complete */
 	__u64 id;     /* as in struct pcce_entry */
-	/* The same. PCCE_COUNT_UNTRUSTED is inverted in special entries, and in entries of modules
-	 * that are not counted. If a signal has interrupted the engine, the address is in the stub
-	 * of the place that was being counted. */
+	/* As in struct pcce_entry. PCCE_COUNT_UNTRUSTED is inverted in special entries, and in
+	 * entries of modules that are not counted. If a signal has interrupted the engine, the
+	 * address is in the stub of the place that was being counted. */
 	__u64 site;
 	__u64 parent_address; /* in the process */
 };
@@ -60,7 +60,7 @@ struct pcce_count_node {
 struct pcce_count_thread {
 	__u32 tid;     /* as in struct pcce_page; 0: not known */
 	__u32 process; /* the number of the process's first thread that counted */
-	/* Of a process's first thread: pcce_count_modules.loads of the process. Only grows. */
+	/* In a process's first thread: pcce_count_modules.loads of the process. Only grows. */
 	__u32 loads;
 	__u32 reserved;
 };
@@ -229,12 +229,12 @@ struct pcce_count_head {
 	/* void count(void): r11 has 1 + the index of the place that was entered; 0: the entry is
 	 * lost. It keeps all registers except flags. */
 	__u64 count;
-	__u64 empty; /* the same, and counts nothing */
-	__u64 hot;   /* the same, and each thread has pcce_count_config.counters */
+	__u64 empty; /* like count, but counts nothing */
+	__u64 hot;   /* like count, and each thread has pcce_count_config.counters */
 	/* count and hot for a program that is counted in bursts: */
 	__u64 count_burst;
 	__u64 hot_burst;
-	/* The same, if pcce_count_config.lossy is not 0: */
+	/* hot and hot_burst, if pcce_count_config.lossy is not 0: */
 	__u64 lossy;
 	__u64 lossy_burst;
 	__u64 adaptive; /* count_burst, if pcce_count_config.every is not 0 */
@@ -260,11 +260,11 @@ struct pcce_count_config {
 	__u64 stubs;
 	__u64 code_end;
 	__u64 stub_size;
-	/* Of the thread page from %fs; 0: not known yet. The engine finds it then, and may write to
-	 * this structure. */
+	/* The offset of the thread page from %fs; 0: not known yet. The engine finds it then, and
+	 * may write to this structure. */
 	__s64 tpoff;
-	/* Of a thread, from 1 to 2^32 - 1; 0: as many as it needs. If lossy is not 0, the thread
-	 * does not have this number of counters, but frees some after this number of calls. */
+	/* How many counters a thread has, from 1 to 2^32 - 1; 0: as many as it needs. If lossy is
+	 * not 0, a thread does not have this number, but frees some after this number of calls. */
 	__u64 counters;
 	__u64 lossy;
 	/* Not 0: of this number of bursts of a thread that begin in one context, it counts one. */

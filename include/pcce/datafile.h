@@ -257,7 +257,7 @@ struct pcce_rec_context {
 /* In SAMPLE and SUM. The thread was counting an entry into the function at ip: this code is called
  * by the function. */
 #define PCCE_SAMPLE_COUNTING 32768u
-/* The same. Calls were not counted at this time, which was between two bursts. */
+/* In SAMPLE and SUM. Calls were not counted at this time, which was between two bursts. */
 #define PCCE_SAMPLE_BETWEEN 65536u
 /* In all of them. Another process traces the process, or did so, and may have made it call a
  * function. No slot undoes such a call. */

@@ -220,8 +220,8 @@ struct pcce_kmod_record {
  */
 struct pcce_kmod_reader {
 	__u64 tail;
-	/* Of a stack, from sp on, that samples need; 0: all. It does not matter for threads without
-	 * a page, if the end of their stack is known. */
+	/* How many bytes of a stack, from sp on, samples need; 0: all. It does not matter for
+	 * threads without a page, if the end of their stack is known. */
 	__u64 stack_bytes;
 	__u64 reserved[6];
 };

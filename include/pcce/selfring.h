@@ -106,7 +106,8 @@
 /* The program confined itself (seccomp): threads and processes that it creates from then on are not
  * sampled. */
 #define PCCE_SELF_CONFINED 1024u
-/* The same, and its filter does not let signal handlers return: sampling ended. */
+/* The program confined itself, and its filter does not let signal handlers return: sampling
+ * ended. */
 #define PCCE_SELF_NO_SIGNALS 2048u
 #define PCCE_SELF_NO_STACK 4096u   /* a thread has no stack for the handler: it is not sampled */
 #define PCCE_SELF_COUNTED 8192u	   /* the process keeps `due` and what follows it */

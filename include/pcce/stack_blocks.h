@@ -45,7 +45,8 @@ struct pcce_stack_registers {
 	__u64 bx, bp, r10, r12, r13, r14, r15, di;
 };
 
-/* The same fields of an event's context in BPF and of the kernel's pt_regs. */
+/* Takes them from an event's context in BPF or from the kernel's pt_regs: the fields have the same
+ * names. */
 #define PCCE_STACK_REGISTERS(from)                                                          \
 	(struct pcce_stack_registers)                                                       \
 	{                                                                                   \

@@ -101,7 +101,8 @@ static uint8_t match_all(const struct expression *e, const char *text)
 	return parts;
 }
 
-/* Of a C++ name: also with and without parameters. Of f.constprop.0 and the like: also f. */
+/* A C++ name is matched with and without its parameters. f.constprop.0 and the like are also
+ * matched as f. */
 uint8_t expression_match(const struct expression *e, const char *symbol)
 {
 	uint8_t parts = match_all(e, symbol);

@@ -13,7 +13,8 @@
  */
 int array_grow(void *array, size_t n, size_t size);
 
-/* The same for an array whose capacity the caller keeps: it is `least` at first, then doubles. */
+/* Makes room for one more element in an array whose capacity the caller keeps. The capacity is
+ * `least` at first, then doubles. 0 or -ENOMEM. */
 int array_grow_from(void *array, size_t n, size_t *capacity, size_t least, size_t size);
 
 /* Makes room up to an index, below 2^31, in an array of *n elements, which are zeros at first. *n

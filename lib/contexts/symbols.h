@@ -6,12 +6,12 @@
 #include "api/context.h"
 #include "api/dictionary.h"
 
-/* Of all contexts from the `from`-th list of the dictionary on. What cannot be read adds nothing. 0
- * or -ENOMEM. */
+/* Adds them to all contexts from the `from`-th list of the dictionary on. A file that cannot be
+ * read adds nothing. 0 or -ENOMEM. */
 int contexts_add_symbols(struct pcce_decode_dictionary *d, size_t from);
 
-/* Of the context that was decoded last. Its modules are files. 0 or -ENOMEM; decode it again
- * then. */
+/* Adds them to the context that was decoded last. Its modules are files. 0 or -ENOMEM; decode it
+ * again then. */
 int context_add_symbols(struct pcce_decode_context *c);
 
 #endif

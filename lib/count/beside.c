@@ -101,7 +101,7 @@ static bool change_entries(const struct sampler *s, const struct pcce_entry *ent
 	return any;
 }
 
-/* The same for all entries of a sample. */
+/* Changes the entries of a sample and those of its segments, as the function above does. */
 static bool change_stack(const struct sampler *s, const struct pcce_sample *sample,
 			 struct pcce_sample *to)
 {

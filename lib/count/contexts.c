@@ -102,7 +102,7 @@ static struct pcce_entry *out_entries(const struct reader *r)
 	return (struct pcce_entry *)(r->out + 1);
 }
 
-/* Of a sample with n entries. */
+/* The segments of the sample in the buffer, which has n entries. */
 static struct pcce_segment *out_segments(const struct reader *r, uint32_t n)
 {
 	return (struct pcce_segment *)(out_entries(r) + n);
@@ -478,7 +478,7 @@ static int send_processes(struct reader *r, const struct count_sink *sink,
 
 	if (n)
 		qsort(all, n, sizeof(*all), compare_processes);
-	/* Of threads that share the last number, nobody knows the process. */
+	/* Nobody knows the process of the threads that share the last number. */
 	if (s->area->n_threads > PCCE_COUNT_THREADS && s->libraries)
 		r->unknown[process_number(s, PCCE_COUNT_THREADS - 1)] = 1;
 	for (size_t i = 0, end; i < n && !err; i = end) {

@@ -11,7 +11,8 @@
 
 #define ACCOUNTS 2
 
-/* Of an event. With --count and samples beside it, the calls are the first one. */
+/* What became of the samples of one event. With --count and samples beside it, the calls are the
+ * first event. */
 struct event_account {
 	uint64_t samples, left_out, lost;
 	uint64_t outside;			  /* of samples */

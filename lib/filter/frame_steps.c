@@ -8,7 +8,7 @@
 
 #define PARTS (1u << EXPRESSION_PARTS)
 
-/* Of each function of a module, as sets of parts of the expression: */
+/* Which parts of the expression each function of a module matches, as sets of parts. */
 struct module_parts {
 	uint8_t *matched;
 	uint8_t *before; /* matched by functions that lead here by direct tail calls */

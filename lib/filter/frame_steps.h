@@ -28,7 +28,7 @@ void frame_matcher_free(struct frame_matcher *f);
 /* What frames[first .. end) do, after `steps`. 0 or -ENOMEM. */
 int frame_matcher_add(struct frame_matcher *f, const struct decode_frame *frames, size_t first,
 		      size_t end, struct frame_steps *steps);
-/* The same for any number of unknown frames. */
+/* What any number of unknown frames may do, after `steps`. */
 void frame_matcher_add_gap(const struct frame_matcher *f, struct frame_steps *steps);
 
 static inline struct frame_steps frame_steps_product(struct frame_steps a, struct frame_steps b)

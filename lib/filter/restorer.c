@@ -55,7 +55,7 @@ struct restorer {
 	size_t frames_capacity;
 	struct restore_counts counts;
 	struct need need;
-	/* Of the current sample: */
+	/* The rest describes the current sample. */
 	const struct decode_space *as;
 	const uint64_t *words;
 	uint64_t sp;

@@ -42,9 +42,8 @@ int summary_write(const struct summary_totals *t, struct datafile_writer *w)
 /* ---- merging --------------------------------------------------------------------- */
 
 struct item {
-	uint64_t samples, weight; /* of all records */
-	/* Of the records of this file: */
-	uint64_t file_weight, file_error;
+	uint64_t samples, weight;	  /* of all records */
+	uint64_t file_weight, file_error; /* of the records of the current file */
 	bool in_file;
 	bool judged;
 };
@@ -156,7 +155,7 @@ int summary_end(struct summary *s)
 		r = coarsen(s, &s->file);
 		s->all.epsilon = s->file.epsilon;
 	}
-	/* Of Lossy Counting: as in lib/filter/hot.c. */
+	/* Lossy Counting needs more room, as in lib/filter/hot.c. */
 	if (!r && s->in_file > 2 * file.k)
 		r = misra_gries_reserve(&s->counters, s->counters.n + s->in_file);
 	r = r ? r : misra_gries_merge(&s->counters, &file);

@@ -28,8 +28,8 @@ struct merge_context {
 	uint64_t samples, weight;
 };
 
-/* The same for a context, which has no restored frames: the sum becomes a CONTEXT record. Contexts
- * of different keys are different. */
+/* Adds to the sum of a context, which has no restored frames. The sum becomes a CONTEXT record.
+ * Contexts of different keys are different. */
 int merge_sums_add_context(struct merge_sums *s, const struct pcce_sample *key,
 			   const struct pcce_entry *entries, const struct stack_node *below,
 			   const struct merge_context *context);

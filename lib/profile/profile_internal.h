@@ -106,8 +106,8 @@ int profile_keep_instruction(struct profile *p, const struct decode_cache_meanin
 /* Keeps a sample. 0 or -ENOMEM. */
 int profile_keep(struct profile_internals *in, uint32_t instruction, uint32_t stream,
 		 const struct stream_event *s);
+/* The sum of a kept sample, and the sum that a value of internals.weight means. */
 struct profile_sum profile_sum(const struct profile_internals *in, size_t sample);
-/* The same for a value of internals.weight. */
 struct profile_sum profile_unpack(const struct profile_internals *in, uint32_t weight);
 /* Frees what only profile_keep() needs. */
 void profile_settle(struct profile_internals *in);

@@ -162,7 +162,7 @@ void record_print_summary(const struct record_summary *s)
 	}
 	if (!warn_of_expression(s))
 		warn_of_silence(s);
-	/* Of other programs without a usable table, modules.c has said it. */
+	/* modules.c has already warned of other programs without a usable table. */
 	if (s->main_module && !s->main_module->instrumented &&
 	    (s->main_module->state == TABLE_NONE || s->shared_runtime))
 		say("warning: %s %s: samples in it have no contexts%s%s%s", s->main_module->path,

@@ -42,9 +42,10 @@ struct sampler_due {
 	uint64_t due;	 /* samples, by the clock or the counter of the event */
 	uint64_t merged; /* samples that are in the weights of others */
 	uint64_t kernel; /* samples not taken: the thread was in the kernel */
-	/* Of a count in bursts: their number, their time, and all time. */
+	/* How many bursts there were, how long they were, and how long the count was; 0 if calls
+	 * are not counted in bursts. */
 	uint64_t bursts, burst_ns, ns;
-	uint64_t skipped; /* of adaptive bursts: those of threads that were skipped */
+	uint64_t skipped; /* adaptive bursts of threads that were skipped */
 };
 
 struct sampler;

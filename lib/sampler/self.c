@@ -508,7 +508,7 @@ static void report_flags(struct sampler *s, uint32_t flags)
 	s->flags_told |= flags;
 }
 
-/* Of threads that are not sampled, nobody knows what was due. */
+/* Nobody knows how many samples were due in threads that are not sampled. */
 static bool is_counted(const struct ring *ring)
 {
 	const uint32_t unsampled = PCCE_SELF_UNCOUNTED | PCCE_SELF_NO_SOURCE | PCCE_SELF_NO_STACK |

@@ -163,7 +163,7 @@ static struct process *process_of(struct address_spaces *s, uint32_t pid)
 
 static struct generation *begin_generation(struct process *p, uint64_t time)
 {
-	if (array_grow_from(&p->generations, p->n, &p->capacity, 16, sizeof(*p->generations)))
+	if (array_grow_from(&p->generations, p->n, &p->capacity, 2, sizeof(*p->generations)))
 		return NULL;
 	p->generations[p->n] = (struct generation){.from = time};
 	return &p->generations[p->n++];
@@ -178,7 +178,7 @@ static struct generation *current_generation(struct process *p)
 static int add_interval(struct generation *g, const struct decode_module *map, uint64_t from,
 			uint32_t sequence)
 {
-	if (array_grow_from(&g->intervals, g->n, &g->capacity, 16, sizeof(*g->intervals)))
+	if (array_grow_from(&g->intervals, g->n, &g->capacity, 4, sizeof(*g->intervals)))
 		return -ENOMEM;
 	g->intervals[g->n++] = (struct interval){
 		.map = *map, .from = from, .until = UINT64_MAX, .sequence = sequence};

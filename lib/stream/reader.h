@@ -21,10 +21,10 @@ struct datafile_reader;
 /* Opens a file and checks its header. 0, or -errno with a whole sentence in why, which names the
  * file. */
 int datafile_open(const char *path, struct datafile_reader **out, struct error *why);
-/* The same for a file that messages call `name`. */
+/* Opens a file that messages call `name`, as datafile_open() does. */
 int datafile_open_as(const char *path, const char *name, struct datafile_reader **out,
 		     struct error *why);
-/* The same for memory, which must stay valid and be aligned to 8. */
+/* Opens a recording in memory, which must stay valid and be aligned to 8. */
 int datafile_open_memory(const void *data, size_t size, const char *name,
 			 struct datafile_reader **out, struct error *why);
 void datafile_close(struct datafile_reader *r);

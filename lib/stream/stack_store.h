@@ -69,7 +69,8 @@ stack_store_entries(const struct stack_node *node); /* PCCE_SEGMENT_ENTRIES */
  * -ENOMEM. */
 int stack_store_flatten(const struct stack_node *below, const struct pcce_sample *s,
 			struct stack_store_flat *out);
-/* The same for the newest `segments` segments only. Returns the first segment that is left out. */
+/* Writes only the newest `segments` segments and the sample's own entries. *rest becomes the newest
+ * segment that is left out, or NULL. 0 or -ENOMEM. */
 int stack_store_flatten_newest(const struct stack_node *below, uint64_t segments,
 			       const struct pcce_sample *s, struct stack_store_flat *out,
 			       const struct stack_node **rest);

@@ -27,8 +27,8 @@ int datafile_writer_new(int fd, const char *name, struct datafile_writer **out);
  * multiple of 8. Fills in the struct pcce_record at the beginning. 0 or -errno. */
 int datafile_put(struct datafile_writer *w, uint32_t type, const void *fixed, size_t fixed_size,
 		 const struct iovec *parts, int n_parts);
-/* The same with strings as parts, each with its NUL. Cuts long strings, if the record
- * would be larger than its type may be. */
+/* Appends a record whose parts are strings, each with its NUL. Cuts long strings if the record
+ * would be larger than its type may be. 0 or -errno. */
 int datafile_put_strings(struct datafile_writer *w, uint32_t type, const void *fixed,
 			 size_t fixed_size, const char *const *strings, int n_strings);
 

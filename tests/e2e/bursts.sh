@@ -93,7 +93,7 @@ if build loop loop.c -O1; then
 	# A busy machine does not let the program run in all of them.
 	check "adaptive: $skipped of $bursts bursts are skipped" \
 		[ "$skipped" -gt 20 -a "$skipped" -lt "$bursts" ]
-	# Whether main's only call is in a burst is luck: the first one may end while the program waits.
+	# Whether main's only call is in a burst is luck: the first one may end before it.
 	is "adaptive: the contexts" "$(counts adaptive.data | sed 's/.*;//; s/@.*//' |
 		grep -v '^main$')" "leaf"
 else

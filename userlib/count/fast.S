@@ -44,7 +44,7 @@
 	jz \otherwise
 .endm
 
-/* The same values in the page (base: rcx, or rcx + off) and in memory? */
+/* Goes to `otherwise` unless a field of the page (base: rcx, or rcx + off) equals memory. */
 .macro SAME field, base, memory, register, otherwise
 	movq %fs:\field(\base), \register
 	cmpq \memory, \register
