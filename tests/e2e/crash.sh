@@ -87,7 +87,11 @@ for flags in "-O2" "-O2 -static"; do
 	run handlers recover
 	is "$flags: a program that goes on after a fault" "$status $(cat crash.out)" "0 recovered"
 	is "$flags: ... has one report" "$(grep -c crashed report)" 1
-	run handlers threads
+	# A machine that stands still for seconds does so for all threads but the clock.
+	for _ in 1 2 3 4 5; do
+		run handlers threads
+		grep -q 'does not answer' report || break
+	done
 	is "$flags: each thread is in the report" "$(grep -c '^pcce-crash: thread' report) $status" "5 139"
 	sed -i 's/^pcce-crash: thread [0-9]*: .*/&,/' printed
 	is "$flags: ... with its context" \
@@ -114,12 +118,19 @@ is "a limit of file sizes changes nothing" \
 	"$({ (ulimit -f 0 && exec ./handlers earlier limited); } 2>/dev/null)" "signal 11, code 1, address 0x8"
 run handlers deaf
 is "a thread that does not answer" "$(grep -c 'does not answer' report) $status" "1 139"
+# The reader is there before the program, and another writer until the program has ended.
 mkfifo report.fifo
-head -n 1 report.fifo >first &
+exec 9<>report.fifo
+exec 8<report.fifo
+exec 7>report.fifo 9>&-
+head -n 1 <&8 >first &
+exec 8<&-
 # It has something to say when the reader has left.
 { timeout -k 5 60 ./handlers deaf report.fifo; } 2>/dev/null
-is "a reader that leaves changes nothing" "$? $(grep -c 'got signal 11' first)" "139 1"
+status=$?
+exec 7>&-
 wait $!
+is "a reader that leaves changes nothing" "$status $(grep -c 'got signal 11' first)" "139 1"
 is "the report can be read only by its owner" "$(stat -c %a report)" 600
 : >empty
 is "a report without lines" "$(pcce-decode --crash=empty 2>&1)" ""

@@ -51,7 +51,7 @@ static NOINLINE void fail(void)
 
 static NOINLINE void spin(void)
 {
-	n_ready++;
+	__atomic_add_fetch(&n_ready, 1, __ATOMIC_RELAXED);
 	for (;;)
 		work++;
 }
@@ -63,7 +63,7 @@ static NOINLINE void read_nothing(void)
 
 	if (pipe(ends))
 		_exit(3);
-	n_ready++;
+	__atomic_add_fetch(&n_ready, 1, __ATOMIC_RELAXED);
 	while (read(ends[0], &c, 1) != 1)
 		continue;
 	work++;
@@ -71,7 +71,7 @@ static NOINLINE void read_nothing(void)
 
 static NOINLINE void wait_for_lock(void)
 {
-	n_ready++;
+	__atomic_add_fetch(&n_ready, 1, __ATOMIC_RELAXED);
 	pthread_mutex_lock(&lock);
 	work++;
 }
