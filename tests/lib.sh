@@ -175,11 +175,11 @@ has_bpf() {
 }
 
 # record SAMPLER DATA COMMAND...: records at ${frequency:-1000} Hz.  The command's output goes to
-# $DATA.out.  After ${record_seconds:-60} seconds it ends with status 124.
+# $DATA.out.  After ${record_seconds:-300} seconds it ends with status 124.
 record() {
 	local sampler=$1 data=$2
 	shift 2
-	timeout -k 5 "${record_seconds:-60}" pcce-record -b "$sampler" -F "${frequency:-1000}" \
+	timeout -k 5 "${record_seconds:-300}" pcce-record -b "$sampler" -F "${frequency:-1000}" \
 		${record_options-} -o "$data" -- "$@" >"$data.out" 2>"$data.err"
 }
 
@@ -188,7 +188,7 @@ record() {
 recorded_as_plain() {
 	local name=$1 minimum=$2 status
 	shift 2
-	timeout 60 "$@" >plain.out 2>&1
+	timeout 300 "$@" >plain.out 2>&1
 	status=$?
 	record self s.data "$@"
 	is "$name: status" $? "$status"
@@ -211,11 +211,23 @@ sources_in() {
 # wait_for_samples DATA N: waits until a running recording holds about N samples
 wait_for_samples() {
 	local i
-	for ((i = 0; i < 600; i++)); do
+	for ((i = 0; i < 3000; i++)); do
 		[ "$(stat -c %s "$1" 2>/dev/null || echo 0)" -lt $((20000 + $2 * 140)) ] || return 0
 		sleep 0.1
 	done
-	echo "# $1 did not get $2 samples within a minute" >&2
+	echo "# $1 did not get $2 samples within five minutes" >&2
+	return 1
+}
+
+# wait_for_cpu PID MS: waits until the process has used MS ms of CPU time more
+wait_for_cpu() {
+	local i now end=
+	for ((i = 0; i < 3000; i++)); do
+		now=$(awk '{ print 10 * ($14 + $15) }' "/proc/$1/stat") || return
+		[ "$now" -lt "${end:=$((now + $2))}" ] || return 0
+		sleep 0.1
+	done
+	echo "# process $1 did not run for $2 ms within five minutes" >&2
 	return 1
 }
 

@@ -27,11 +27,11 @@ static unsigned int mark_level, sum;
 
 __attribute__((noinline)) static void at_mark(void)
 {
-	/* Some seconds, on a fast machine too: each sample copies only a part of the deep stack. */
-	unsigned long long start = __builtin_ia32_rdtsc();
-
-	while (__builtin_ia32_rdtsc() - start < 15000000000ull)
-		;
+	/* Some seconds of work, four cycles each: a sample copies only a part of the deep stack. */
+	for (unsigned int i = 0, x = 0; i < 4000000000u; i++) {
+		x = x * 1664525u + 1013904223u;
+		__asm__ volatile("" : "+r"(x));
+	}
 }
 
 static void level(unsigned int n, unsigned int random);
@@ -87,9 +87,14 @@ fi
 limit=/proc/sys/kernel/perf_event_max_sample_rate
 old=$(cat $limit)
 cat >endless.c <<'END'
+#include <unistd.h>
 #include "burn.h"
 int main(void)
 {
+	FILE *f = fopen("pid", "w");
+
+	if (!f || fprintf(f, "%d\n", (int)getpid()) < 0 || fclose(f))
+		return 1;
 	for (;;)
 		burn(1000);
 }
@@ -97,11 +102,11 @@ END
 check "endless builds" $CC -O2 -g -I"$top/tests/workloads" $cflags endless.c $ldflags -o endless
 if [ "$old" -ge 5000 ] && echo "$old" 2>/dev/null >$limit; then
 	trap 'echo $old >$limit; rm -rf "$scratch"' EXIT
-	timeout 60 pcce-record -b bpf -F 5000 -o throttle.data -- ./endless 2>throttle.err &
+	timeout 600 pcce-record -b bpf -F 5000 -o throttle.data -- ./endless 2>throttle.err &
 	recorder=$!
-	until [ "$(stat -c %s throttle.data 2>/dev/null || echo 0)" -gt 100000 ]; do sleep 0.1; done
+	wait_for_samples throttle.data 600
 	echo 500 >$limit
-	sleep 0.3
+	wait_for_cpu "$(cat pid)" 300
 	echo "$old" >$limit
 	kill -INT $recorder
 	wait $recorder

@@ -125,7 +125,7 @@ clean "pcce-encode: the path" "cannot encode" pcce-encode "true$poison"
 if command -v tmux >/dev/null; then
 	tmux -L "pcce-test-$$" -f /dev/null -u new-session -d -x 200 -y 40 \
 		"LC_ALL=C.UTF-8 pcce-report -i hostile.data --tui; sleep 100"
-	for ((i = 0; i < 100; i++)); do
+	for ((i = 0; i < 600; i++)); do
 		tmux -L "pcce-test-$$" capture-pane -p >screen 2>/dev/null
 		grep -q 'demo --fast' screen && break
 		sleep 0.1
