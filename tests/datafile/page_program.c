@@ -2,8 +2,9 @@
 /*
  * page_program THREADS ENTRIES SECONDS [fork|exec|exit|kill]
  *
- * Keeps a thread page in each thread, with contents that dump --page knows, and computes.  It needs
- * neither plugin nor runtime, so a sampler can be tested alone.  Exits with status 3.
+ * Keeps a thread page in each thread, with contents that dump --page knows, and computes for SECONDS
+ * of the thread's CPU time.  It needs neither plugin nor runtime, so a sampler can be tested alone.
+ * Exits with status 3.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -27,7 +28,7 @@ static double now(void)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
