@@ -123,8 +123,9 @@ for sampler in "${samplers[@]}"; do
 	is "$sampler: and N" "$(stat_of hot.data taken)" "$(stat_of hot.data samples)"
 	check "$sampler: what is not taken is accounted for" samples_add_up hot.data
 	counts hot.data >hot.counts
-	check "$sampler: the hottest context is the program's" \
-		sh -c "sort -rn hot.counts | grep -v '\[cold\]' | head -n 1 | grep -q 'walk@.*;burn@'"
+	# Not that it is the hottest: a machine that stands still may do so anywhere.
+	check "$sampler: hot contexts of the program are there" \
+		sh -c "grep -v '\[cold\]' hot.counts | grep -q 'walk@.*;burn@'"
 	record_options=--hot=0.3,0.1 record "$sampler" coarse.data ./deep_irregular
 	check "$sampler: few contexts of many are kept" [ "$(stat_of coarse.data unique_contexts)" -le 21 ]
 	record_options=--hot record "$sampler" default.data ./recursion
