@@ -89,7 +89,7 @@ if has_bpf; then
 	fi
 	./program ready &
 	pid=$!
-	for _ in $(seq 300); do
+	for _ in $(seq 3000); do
 		[ ! -s ready ] ||
 			[ "$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l)" -lt 4 ] ||
 			break
@@ -97,7 +97,7 @@ if has_bpf; then
 	done
 	pcce-record -q -b bpf -F 2000 -o attached.data -p $pid 2>attached.err &
 	recorder=$!
-	for _ in $(seq 600); do
+	for _ in $(seq 3000); do
 		[ ! -s attached.data ] || break
 		sleep 0.1
 	done
@@ -105,7 +105,7 @@ if has_bpf; then
 	ticks() { cat "/proc/$pid"/task/*/stat | awk '{ print $14 }' | sort -n | tail -n 2 |
 		head -n 1; }
 	enough=$(($(ticks) + 50))
-	for _ in $(seq 600); do
+	for _ in $(seq 3000); do
 		[ "$(ticks)" -lt $enough ] || break
 		sleep 0.1
 	done
