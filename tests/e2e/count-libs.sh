@@ -239,13 +239,13 @@ mkfifo input
 pcce-record --count -o killed.data -- ./waits bound/one.so <input 3>opened 2>/dev/null &
 recorder=$!
 exec 4>input
-for _ in $(seq 100); do
+for _ in $(seq 600); do
 	[ "$(pgrep -c -P $recorder waits)" = 1 ] && break
 	sleep 0.1
 done
 { kill -KILL $recorder && wait $recorder; } 2>/dev/null
 echo >&4
-for _ in $(seq 100); do
+for _ in $(seq 600); do
 	[ -s opened ] && break
 	sleep 0.1
 done

@@ -40,7 +40,7 @@ is "the self sampler does not support --frames=all" "$?: $(grep -c 'use -b bpf o
 restore() { # SAMPLER DATA WHICH COMMAND...
 	local sampler=$1 data=$2 which=$3
 	shift 3
-	timeout -k 5 120 "$recorder" -q -b "$sampler" -F 2000 --frames="$which" -o "$data" -- "$@" >"$data.err" 2>&1
+	timeout -k 5 300 "$recorder" -q -b "$sampler" -F 2000 --frames="$which" -o "$data" -- "$@" >"$data.err" 2>&1
 }
 
 samplers=(self)
@@ -205,7 +205,7 @@ if has_bpf; then
 	check "bpf: less than a sixth of the stacks is copied" \
 		test "$(($(stat_of bpf.data stack_bytes) * 6))" -lt "$(($(stat_of bpf.data samples) * 8192))"
 	# 40,000 samples of a few hundred bytes find no room in rings of 4 MB.
-	timeout -k 5 120 "$recorder" -q -b bpf -e page-faults -c 1 --frames=foreign -o lost.data -- \
+	timeout -k 5 300 "$recorder" -q -b bpf -e page-faults -c 1 --frames=foreign -o lost.data -- \
 		./program touch 40 >lost.data.err 2>&1
 	is "bpf: a recorder that stood still ends well" "$?" 0
 	echo "# $(pcce-report -i lost.data --stats | tr '\n' ' ')"

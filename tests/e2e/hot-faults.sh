@@ -17,7 +17,7 @@ faults() {
 	local data=$1 i
 	shift
 	for ((i = 0; i < 5; i++)); do
-		timeout 100 pcce-record -q -b bpf -e page-faults -o "$data" "$@" >"$data.out" 2>&1
+		timeout 300 pcce-record -q -b bpf -e page-faults -o "$data" "$@" >"$data.out" 2>&1
 		[ "$(stat_of "$data" lost)" != 0 ] || return 0
 	done
 	not_ok "no samples of $data are lost" "$data.stats"

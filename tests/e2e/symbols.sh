@@ -273,13 +273,13 @@ fi
 
 # A symbolic link is written through: /dev/stdout is one, and may lead to a file.
 ln -s linked.data link.data
-timeout 60 pcce-record -q -b self -F 1000 -o link.data -- ./program >/dev/null 2>&1
+timeout 300 pcce-record -q -b self -F 1000 -o link.data -- ./program >/dev/null 2>&1
 check "a symbolic link is written through, and stays" \
 	sh -c "test -L link.data && pcce-report -q -i linked.data --under=main | grep -q 'shown  program.c:8 '"
 
 # The output is no regular file.  The recorder cannot read back what it wrote, and leaves symbols
 # out.
-timeout 60 pcce-record -q -b self -F 1000 -o /dev/stdout -- ./program 2>pipe.err | cat >pipe.data
+timeout 300 pcce-record -q -b self -F 1000 -o /dev/stdout -- ./program 2>pipe.err | cat >pipe.data
 check "a recording that went through a pipe gets names when it is read" \
 	sh -c "pcce-report -q -i pipe.data --under=main | grep -q 'shown  program.c:8 '"
 
@@ -319,7 +319,7 @@ fi
 
 # hits PROGRAM BREAKPOINT: prints how often gdb stops there
 hits() {
-	timeout 60 gdb -q -batch -ex "break $2" -ex "ignore 1 1000" -ex run -ex "info breakpoints" \
+	timeout 300 gdb -q -batch -ex "break $2" -ex "ignore 1 1000" -ex run -ex "info breakpoints" \
 		"$1" 2>&1 | sed -n 's/.*already hit \([0-9]*\) time.*/\1/p'
 }
 cat >broken.c <<'END'

@@ -33,7 +33,7 @@ workload() {
 	fi
 	ok "$name: builds"
 	"./$name.plain" >"$name.want" 2>&1
-	timeout 60 "./$name" >"$name.got" 2>&1
+	timeout 300 "./$name" >"$name.got" 2>&1
 	echo "status $?" >>"$name.got"
 	is "$name: output without recording" \
 		"$(cat "$name.got")" "$(cat "$name.want"; echo "status 0")"

@@ -245,7 +245,7 @@ if has_bpf; then
 	./spin 100 >spin.out &
 	target=$!
 	until [ "/proc/$target/exe" -ef spin ]; do sleep 0.1; done
-	TARGET=$target LD_PRELOAD=./enable.so timeout 60 pcce-record -b bpf -F 1000 -o short \
+	TARGET=$target LD_PRELOAD=./enable.so timeout 300 pcce-record -b bpf -F 1000 -o short \
 		-p $target 2>short.err
 	wait $target 2>/dev/null
 	recording_is_exact "a target that ends at once: all samples are exact" short 20
@@ -265,7 +265,7 @@ if has_bpf; then
 			exit $status
 		END_SH
 		for _ in 1 2 3 4 5; do
-			timeout 100 unshare -m bash beside.sh >beside.log 2>&1
+			timeout 300 unshare -m bash beside.sh >beside.log 2>&1
 			status=$?
 			! due_fits nested 20000 || break
 		done
@@ -470,19 +470,19 @@ if $CC -O2 -g -I"$top/tests/workloads" $(pcce-config --cflags) after.c $(pcce-co
 		exec 9<>daemon
 		# shellcheck disable=SC2086,SC2094
 		is "$options: a daemon: output" \
-			"$(timeout 60 pcce-record $options -o after.data -- ./after daemon <daemon 9>&- 2>after.err)" end
+			"$(timeout 300 pcce-record $options -o after.data -- ./after daemon <daemon 9>&- 2>after.err)" end
 		check "$options: a daemon that still runs is told of" \
 			grep -q "still run after the program's end: 1;" after.err
 		exec 9>&-
 		rm daemon
 		# shellcheck disable=SC2086
 		is "$options: none: output" \
-			"$(timeout 60 pcce-record $options -o after.data -- ./after 2>after.err)" end
+			"$(timeout 300 pcce-record $options -o after.data -- ./after 2>after.err)" end
 		check "$options: no process still runs" sh -c '! grep -q "still run" after.err'
 	done
 	# The recorder has to look between, which a busy machine may not let it.
 	for _ in 1 2 3 4 5; do
-		got=$(timeout 60 pcce-record --count -o after.data -- ./after again 2>after.err)
+		got=$(timeout 300 pcce-record --count -o after.data -- ./after again 2>after.err)
 		! grep -q 'executed a program' after.err || break
 	done
 	is "--count: a program that executes itself: output" "$got" end

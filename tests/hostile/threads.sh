@@ -143,7 +143,7 @@ for kind in "" -static -fPIC\ -pie; do
 		set -- $what
 		good=$((40 * $2))
 		is "$what: five runs, all tasks and their creator end well$name" "$(
-			for _ in 1 2 3 4 5; do timeout 120 ./tasks $what 40; done 2>&1 | uniq
+			for _ in 1 2 3 4 5; do timeout 300 ./tasks $what 40; done 2>&1 | uniq
 		)" $good
 		[ -n "${chains[$1]-}" ] || continue
 		for sampler in self bpf; do
@@ -151,7 +151,7 @@ for kind in "" -static -fPIC\ -pie; do
 				skip "$what, $sampler$name" "$bpf_reason"
 				continue
 			fi
-			is "$what, $sampler: the program does the same$name" "$(timeout 120 pcce-record -q \
+			is "$what, $sampler: the program does the same$name" "$(timeout 300 pcce-record -q \
 				-b $sampler -F 2000 -o tasks.data -- ./tasks $what 40 2>tasks.err)" $good
 			contexts_are_right "$what, $sampler$name" tasks.data "$1" "shared_page|restoring"
 			case $1 in failing | refused)
