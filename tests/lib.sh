@@ -223,7 +223,7 @@ wait_for_samples() {
 wait_for_cpu() {
 	local i now end=
 	for ((i = 0; i < 3000; i++)); do
-		now=$(awk '{ print 10 * ($14 + $15) }' "/proc/$1/stat") || return
+		now=$(awk '{ print 10 * ($14 + $15) }' "/proc/${1:-none}/stat") || return
 		[ "$now" -lt "${end:=$((now + $2))}" ] || return 0
 		sleep 0.1
 	done
