@@ -43,10 +43,10 @@ start() {
 	esac
 	until_screen '^> *$'
 }
-# until_screen PATTERN: waits for the pattern for half a minute
+# until_screen PATTERN: waits for the pattern for two minutes
 until_screen() {
 	local i
-	for ((i = 0; i < 600; i++)); do
+	for ((i = 0; i < 2400; i++)); do
 		"${tmux[@]}" capture-pane -t shell -p >screen 2>/dev/null
 		grep -q -e "$1" screen && return 0
 		sleep 0.05

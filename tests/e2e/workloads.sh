@@ -9,7 +9,7 @@
 
 . "$(dirname "$0")/../lib.sh"
 frequency=4000
-minimum=300
+minimum=100
 cd "$scratch" || exit 1
 
 workload() {

@@ -122,7 +122,7 @@ static bool is_mapped(uint64_t address)
 
 static bool eventually(bool (*condition)(void))
 {
-	for (int i = 0; i < 2000; i++) {
+	for (int i = 0; i < 24000; i++) {
 		if (condition())
 			return true;
 		usleep(5000);

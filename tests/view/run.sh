@@ -4,7 +4,7 @@
 #
 # Tests the interactive view of pcce-report, in a terminal of 80 columns and 24 lines that tmux
 # makes. It sends keys and compares the screen.  Nothing waits for a fixed time: a test repeats the
-# comparison until the screen is right, or for half a minute.
+# comparison until the screen is right, or for two minutes.
 #
 # UPDATE=1 tests/view/run.sh rewrites the golden screens.  Read the difference.
 
@@ -49,10 +49,10 @@ type_text() { "${tmux[@]}" send-keys -t view -l "$1"; }
 
 capture() { "${tmux[@]}" capture-pane -t view -p "$@" >screen 2>capture.err; }
 
-# until_true COMMAND...: repeats it for half a minute
+# until_true COMMAND...: repeats it for two minutes
 until_true() {
 	local i
-	for ((i = 0; i < 600; i++)); do
+	for ((i = 0; i < 2400; i++)); do
 		capture
 		"$@" && return 0
 		sleep 0.05
@@ -270,7 +270,7 @@ shows "in a narrow terminal" 'burn'
 keys t
 shows "... the end of it" ' thread [0-9]* of process [0-9]* *….*:[0-9]*$'
 # Which row has a long chain depends on the samples.  Each key waits for its effect.
-for ((i = 0; i < 20 * 30; i++)); do
+for ((i = 0; i < 20 * 120; i++)); do
 	[ $((i % 20)) != 0 ] || keys j
 	capture
 	grep -q '^created by .* → ' screen && break

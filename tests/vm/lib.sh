@@ -78,7 +78,7 @@ vm_boot() { # KERNEL MODULES SECONDS
 			-device isa-debug-exit,iobase=0xf4,iosize=1 -serial "file:$vm_out/console" \
 			-virtfs "local,path=$vm_out,mount_tag=out,security_model=none" \
 			-kernel "$kernel" -initrd "$scratch/initrd" \
-			-append "console=ttyS0 panic=-1 oops=panic panic_on_warn=1 quiet tsc_early_khz=$("$scratch/tsc") ${vm_append-} pcce_token=$token pcce_seconds=$seconds" \
+			-append "console=ttyS0 panic=-1 oops=panic panic_on_warn=1 quiet watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=300 tsc_early_khz=$("$scratch/tsc") ${vm_append-} pcce_token=$token pcce_seconds=$seconds" \
 			>"$vm_out/qemu" 2>&1 </dev/null &
 		qemu=$!
 		# Sometimes a guest does not come up.  None of our code has run then.
