@@ -40,12 +40,13 @@ static double cpu(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Half a second of CPU time in calls that can be told apart. */
+/* At least half a second of CPU time in calls that can be told apart.  A host may take most of it,
+ * so there is a least number of them, too. */
 static NOINLINE void work(void)
 {
 	double end = cpu() + 0.5;
 
-	while (cpu() < end)
+	for (int i = 0; i < 30000 || cpu() < end; i++)
 		burn(20000);
 }
 
@@ -279,15 +280,16 @@ int main(int argc, char **argv)
 END_C
 check "the program builds" $CC -O2 -g -pthread -I"$w" $cflags signals.c $ldflags -o signals
 
-# recorded NAME MINIMUM ARGUMENT...: as without a sampler, and all samples decode.  Three may be
-# those at which the runtime saved or restored the context around a handler of the program.
+# recorded NAME MINIMUM ARGUMENT...: as without a sampler, and all samples decode.  One in 20 may be
+# one at which the runtime saved or restored the context around a handler of the program.
 recorded() {
 	local name=$1 minimum=$2 restoring
 	shift 2
 	record_options=${signal+--signal=$signal} recorded_as_plain "$name" "$minimum" ./signals "$@"
 	restoring=$(stat_of s.data undecodable_restoring)
 	is "$name: all samples decode" "$(stat_of s.data undecodable)" "${restoring:-0}"
-	check "$name: at most 3 came while a context was restored" test "${restoring:-0}" -le 3
+	check "$name: few came while a context was restored" \
+		[ $((${restoring:-0} * 20)) -le "$(stat_of s.data samples)" ]
 }
 
 recorded "the handler is hidden" 200 looks
