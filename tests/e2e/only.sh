@@ -21,7 +21,7 @@ faults() {
 	local data=$1 i
 	shift
 	for ((i = 0; i < 5; i++)); do
-		timeout 100 pcce-record -b bpf -e page-faults -c 1 -o "$data" "$@" -- "${command[@]}" >"$data.out" 2>&1
+		timeout 300 pcce-record -b bpf -e page-faults -c 1 -o "$data" "$@" -- "${command[@]}" >"$data.out" 2>&1
 		[ "$(stat_of "$data" lost)" != 0 ] || return 0
 	done
 	not_ok "no samples of $data are lost" "$data.stats"
@@ -65,7 +65,7 @@ if has_bpf; then
 		check "$e: --hot: what is not taken is accounted for" samples_add_up hot.data
 		is "$e: N is the weight of the others" "$(stat_of hot.data hot_n)" "$(stat_of hot.data taken)"
 	done
-	check "weights" timeout 100 pcce-record -q -b bpf -e page-faults -c 3 --only=load -o only.data -- ./shapes 20 ./library.so
+	check "weights" timeout 300 pcce-record -q -b bpf -e page-faults -c 3 --only=load -o only.data -- ./shapes 20 ./library.so
 	is "weights: those of samples that are left out are known" "$(stat_of only.data left_out_weight)" \
 		"$((3 * $(stat_of only.data left_out)))"
 
@@ -97,7 +97,13 @@ if has_bpf; then
 
 	./shapes 100000 ./library.so &
 	shapes=$!
-	timeout -s INT 3 pcce-record -q -b bpf -F 2000 --only="save << thread" -o only.data -p $shapes 2>attach.err
+	rm -f only.data
+	timeout 600 pcce-record -q -b bpf -F 2000 --only="save << thread" -o only.data -p $shapes 2>attach.err &
+	recorder=$!
+	wait_for_samples only.data 50
+	kill -INT $recorder
+	wait $recorder
+	pkill -P $shapes # the forked one
 	kill $shapes
 	wait $shapes 2>/dev/null
 	check "-p: there are samples" [ "$(stat_of only.data samples)" -ge 10 ]
@@ -113,7 +119,7 @@ fi
 only() {
 	local sampler=$1 data=$2 e=$3
 	shift 3
-	timeout 100 pcce-record -b "$sampler" -F 4000 --only="$e" "$@" -o "$data" -- ./shapes 600 ./library.so \
+	timeout 300 pcce-record -b "$sampler" -F 4000 --only="$e" "$@" -o "$data" -- ./shapes 2000 ./library.so \
 		>"$data.out" 2>&1
 }
 
@@ -140,7 +146,7 @@ every_context_matches "--verify" only.data "save << down"
 
 check "a program that sorts is built" build "$top/tests/workloads/qsort.c" -o sorts
 for sampler in "${samplers[@]}"; do
-	timeout 60 "$out/tests/pcce-record" -q -b "$sampler" -F 3000 --frames=foreign --only=sort_row -o frames.data -- \
+	timeout 300 "$out/tests/pcce-record" -q -b "$sampler" -F 3000 --frames=foreign --only=sort_row -o frames.data -- \
 		./sorts >/dev/null 2>frames.err
 	check "$sampler: --frames: frames are restored" [ "$(stat_of frames.data restored)" -ge 20 ]
 	is "$sampler: --frames: none is wrong" "$(stat_of frames.data restored_wrong)" 0
@@ -314,11 +320,11 @@ is "all samples are left out, but for those that are not known" "$(stat_of only.
 # shellcheck disable=SC2046 # a list
 check "a library that is not encoded is built" \
 	$CC -O2 $(pcce-config --cflags) -fPIC -shared "$top/tests/e2e/only/library.c" -o bare.so
-timeout 60 pcce-record -b self --only=library_step -o only.data -- ./shapes 20 ./bare.so >only.data.out 2>&1
+timeout 300 pcce-record -b self --only=library_step -o only.data -- ./shapes 20 ./bare.so >only.data.out 2>&1
 is "a function that only this library has: no such warning" "$(grep -c 'no context can match' only.data.out)" 0
 check "and accounted for" samples_add_up only.data
 check "a program without such samples is built" build "$top/tests/workloads/recursion.c" -o recursion
-timeout 60 pcce-record -b self --only="start_again < start_again" -o only.data -- ./recursion >only.data.out 2>&1
+timeout 300 pcce-record -b self --only="start_again < start_again" -o only.data -- ./recursion >only.data.out 2>&1
 is "nothing matches: a warning" "$(grep -c '^pcce-record: warning: no samples: none of their contexts matches --only' only.data.out)" 1
 pcce-report -i only.data --stdio >/dev/null 2>nothing.err
 check "a report tells that nothing matched" grep -q 'only.data contains no samples: .* or nothing matched --only' nothing.err
