@@ -55,7 +55,7 @@ for sampler in "${samplers[@]}"; do
 	check "$sampler: there are samples in uninstrumented code" test "$foreign" -ge 300
 	is "$sampler: no frames lead to another call than the context" "$(stat_of "$data" restored_wrong)" 0
 	check "$sampler: all are restored but a few" \
-		test "$(($(stat_of "$data" restored_in_part) + $(stat_of "$data" not_restored)))" -le "$((foreign / 50))"
+		test "$(($(stat_of "$data" restored_in_part) + $(stat_of "$data" not_restored)))" -le "$((foreign / 25))"
 	check "$sampler: some frames are reused" test "$(stat_of "$data" frames_reused)" -gt 0
 	chains_are_right "$sampler" "$data"
 done
@@ -202,8 +202,9 @@ check "... up to the 8 KiB that are copied" test "$(stat_of wide.self restored_i
 
 # A whole copy has 8 KiB.  The kernel leaves out what the recorder knows.
 if has_bpf; then
-	check "bpf: less than a sixth of the stacks is copied" \
-		test "$(($(stat_of bpf.data stack_bytes) * 6))" -lt "$(($(stat_of bpf.data samples) * 8192))"
+	# Each CPU has its own ring: on a busy machine the program changes often.
+	check "bpf: less than a third of the stacks is copied" \
+		test "$(($(stat_of bpf.data stack_bytes) * 3))" -lt "$(($(stat_of bpf.data samples) * 8192))"
 	# 40,000 samples of a few hundred bytes find no room in rings of 4 MB.
 	timeout -k 5 300 "$recorder" -q -b bpf -e page-faults -c 1 --frames=foreign -o lost.data -- \
 		./program touch 40 >lost.data.err 2>&1
