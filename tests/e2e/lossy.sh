@@ -15,13 +15,13 @@ programs_are_within_bounds lossy
 
 # Two summaries, and one of Space Saving.
 record_counts a.data "--engine=lossy --hot=0.01,0.001" ./tree
-record_counts b.data "--engine=lossy --hot=0.01,0.001" ./tree 1000
-record_counts c.data "--engine=hcct --hot=0.01,0.001" ./tree 500
-for n in "" 1000 500; do
+record_counts b.data "--engine=lossy --hot=0.01,0.001" ./tree 70
+record_counts c.data "--engine=hcct --hot=0.01,0.001" ./tree 35
+for n in "" 70 35; do
 	# shellcheck disable=SC2086
 	record_counts "exact$n.data" --engine=cct ./tree $n
 done
-pcce-merge -q -o exact.data exact.data exact1000.data exact500.data 2>merge.err
+pcce-merge -q -o exact.data exact.data exact70.data exact35.data 2>merge.err
 pcce-merge -q -o merged.data a.data b.data c.data 2>>merge.err
 is "merged: no message" "$(cat merge.err)" ""
 counts exact.data >exact.counts

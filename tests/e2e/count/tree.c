@@ -49,7 +49,7 @@ static void go(int n)
 
 int main(int argc, char **argv)
 {
-	int n = argc > 1 ? atoi(argv[1]) : 1500, depth = argc > 2 ? atoi(argv[2]) : 16;
+	int n = argc > 1 ? atoi(argv[1]) : 100, depth = argc > 2 ? atoi(argv[2]) : 16;
 	for (int i = 0; i < n; i++)
 		a(depth);
 	printf("%u\n", calls);
