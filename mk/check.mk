@@ -118,7 +118,9 @@ $(O)/obj/fuzz/%.o: %.c $(O)/obj/.flags | $(SKELS) $(PROTOS)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) $(FUZZ_FLAGS) $(CPPFLAGS_ALL) $(DEPFLAGS) -c $< -o $@
 
-$(O)/obj/fuzz/libpcce-tools.a: $(LIB_SRC:%.c=$(O)/obj/fuzz/%.o) $(PROTOS:.h=.o)
+# What fuzzers use of lib/.
+$(O)/obj/fuzz/libpcce-tools.a: $(patsubst %.c,$(O)/obj/fuzz/%.o,$(wildcard $(patsubst %,lib/%/*.c, \
+		api base decode diff elf encode filter numbering stream symbols tree)))
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 

@@ -7,7 +7,7 @@
 
 . "$(dirname "$0")/../lib.sh"
 
-runs=20000
+runs=5000
 
 cd "$scratch" || exit 1
 echo 'int LLVMFuzzerTestOneInput(const char *data, unsigned long size); int LLVMFuzzerTestOneInput(const char *data, unsigned long size) { return !data && size; }' >empty.c
