@@ -133,7 +133,7 @@ void tiny(int);
 extern "C" int work(int n);
 int work(int n)
 {
-	for (int i = 0; i < n * 40; i++)
+	for (int i = 0; i < n * 4; i++)
 		n::tiny(i);
 	return n;
 }
