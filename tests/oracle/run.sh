@@ -6,8 +6,8 @@
 # compares the decoded context with the true chain of calls.  Damaged programs show that it finds
 # mistakes.
 #
-#   run.sh              each workload once, up to 100,000 instructions; a part of a real program;
-#                       12 random programs; the damaged programs
+#   run.sh              each workload once, up to 50,000 instructions; a part of a real program;
+#                       6 random programs; the damaged programs
 #   run.sh --full       each workload at each optimisation level, PIE and not; at least 20 million
 #                       instructions of real programs; 300 random programs; the damaged programs
 #   run.sh [--full] WORD...     only runs whose name has one of the words ("captured": those below)
@@ -187,7 +187,7 @@ job_library() { # FLAGS
 		cp "$dir/libshlib.so" "$dir/libopened.so" &&
 		$CC $1 -DPCCE_STEPPED -g "$w/shlib_main.c" -L"$dir" -lshlib -Wl,-rpath,"$dir" \
 			-ldl -o "$dir/main" 2>"$dir/log"; then
-		stepped "library only $1" --limit=$((3 * limit)) "$dir/main" "$dir/libopened.so"
+		stepped "library only $1" --limit=$((limit + 180000)) "$dir/main" "$dir/libopened.so"
 	else
 		echo "not ok library only $1: builds"
 		cat "$dir/log"
@@ -231,7 +231,7 @@ job_preload_plain() { # FLAGS
 	built "preload, program without slots $1" '
 		$CC $flags -fPIC -shared -fno-builtin "$w/preload_malloc.c" $(pcce-config --ldflags) -o "$scratch/malloc.so"
 		$CC $plain -DPCCE_STEPPED -fno-builtin -pthread "$w/preload_main.c" -o "$scratch/without"' &&
-		stepped "preload, program without slots $1" --limit=$((3 * limit)) \
+		stepped "preload, program without slots $1" --limit=$((limit + 180000)) \
 			--preload="$scratch/malloc.so" "$scratch/without"
 }
 
@@ -460,7 +460,7 @@ job_damaged() { # KIND FUNCTION WORKLOAD PATTERN [LIMIT]
 if [ "${1-}" = --job ]; then
 	full=$2
 	shift 2
-	[ $full = 1 ] || limit=100000 captured_limit=45000 ends="0\|not ended.*"
+	[ $full = 1 ] || limit=50000 captured_limit=30000 ends="0\|not ended.*"
 	may_end=$ends
 	file=$1
 	shift
@@ -498,6 +498,11 @@ add() { # FUNCTION ARGUMENT...
 			;;
 		esac
 	done
+}
+
+# Adds the job in the long form only.
+long() { # FUNCTION ARGUMENT...
+	[ $full = 0 ] || add "$@"
 }
 
 since() { # GCC-VERSION FUNCTION ARGUMENT...: adds the job if the compiler is new enough
@@ -542,30 +547,31 @@ for level in $levels; do
 	add tls "$level -mtls-dialect=gnu2"
 	for kind in $kinds "-fPIC -shared"; do
 		case $kind in -pie | *-shared) ;; *) kind="-fno-pie $kind" ;; esac
-		add guards "$level $kind" 40
+		long guards "$level $kind" 40
 		add guards "$level $kind" "40 other"
 		add guards "$level $kind" --signal=USR1,97 40
 	done
 	for kind in $kinds; do
 		case $kind in -pie) ;; *) kind="-fno-pie $kind" ;; esac
-		add types types.c "$level $kind" 40
+		long types types.c "$level $kind" 40
 		add types types.c "$level $kind -fcf-protection" --signal=USR1,97 40
-		add types guards.cc "$level $kind -DLOOPS" 40
+		long types guards.cc "$level $kind -DLOOPS" 40
 		add types guards.cc "$level $kind -DLOOPS" --signal=USR1,97 "40 other"
 	done
 	for kind in $kinds "-fPIC -shared"; do
 		[ "$level" != -O0 ] || continue
 		case $kind in -pie | *-shared) ;; *) kind="-fno-pie $kind" ;; esac
-		add tails "$level $kind" 20
+		long tails "$level $kind" 20
 		add tails "$level $kind -fcf-protection" --signal=USR1,97 20
 		add initial "$level $kind" --signal=USR1,97 20
 	done
 	add foreign foreign_eh "$level"
 	add foreign foreign_lost "$level"
-	for over in nothing with without late; do
-		add gates $over slots "$level" -Wl,-z,lazy
-	done
-	add gates with plain "$level" -Wl,-z,lazy
+	long gates nothing slots "$level" -Wl,-z,lazy
+	long gates without slots "$level" -Wl,-z,lazy
+	long gates with slots "$level" -Wl,-z,lazy
+	add gates late slots "$level" -Wl,-z,lazy
+	long gates with plain "$level" -Wl,-z,lazy
 	add gates without slots "$level" -Wl,-z,now
 	add gates with slots "$level -fno-plt" -Wl,-z,lazy
 done
@@ -623,7 +629,7 @@ done <<'END'
 END
 
 # Random programs: the same ones each time, since a test that has failed must fail again.
-for ((seed = 1; seed <= (full ? 300 : 12); seed++)); do add random $seed; done
+for ((seed = 1; seed <= (full ? 300 : 6); seed++)); do add random $seed; done
 
 add damaged window dispatch indirect.c '^mismatches: [1-9]'
 add damaged value twice indirect.c '^mismatches: [1-9]'
@@ -664,7 +670,7 @@ if [ $full = 1 ]; then
 	add program make 20000000 '"$prog" -s -r -f work.mk'
 	add program jsoncpp 20000000 '"$prog"'
 else
-	add program lua 300000 '"$prog" script.lua'
+	add program lua 200000 '"$prog" script.lua'
 fi
 
 # ---- run, and tell -----------------------------------------------------------------------------
