@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# runs only in check-verify
 # Describes a compressor: few functions, called very often.
 
 . "$(dirname "$0")/lib.sh"

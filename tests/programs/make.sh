@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+# runs only in check-verify
 # Describes make: parser, nested expansion, recursion through function pointers.
 
 . "$(dirname "$0")/lib.sh"
