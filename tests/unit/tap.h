@@ -30,10 +30,17 @@ __attribute__((format(printf, 3, 4))) static inline bool tap_ok(bool good, const
 	return good;
 }
 
-/* How many of up to n random cases to try: a tenth, or all if PCCE_TEST_LONG is set. */
+/* How many of up to n random cases to try: a tenth, or a fiftieth with sanitizers, or all if
+ * PCCE_TEST_LONG is set. */
 static inline long tap_rounds(long n)
 {
-	return getenv("PCCE_TEST_LONG") ? n : n / 10;
+#ifdef __SANITIZE_ADDRESS__
+	const long part = 50;
+#else
+	const long part = 10;
+#endif
+
+	return getenv("PCCE_TEST_LONG") ? n : n / part;
 }
 
 static inline int tap_done(void)

@@ -13,7 +13,7 @@
 
 #define THREADS 3
 #define DEEPEST 1500
-#define STEPS 60000
+#define STEPS 30000
 #define SENT_MAX 400 /* with one sample; less than PCCE_SAMPLE_SEGMENTS */
 
 static struct simulated {
