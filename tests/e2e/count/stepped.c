@@ -68,7 +68,7 @@ int main(int argc, char **argv)
 	a.sa_handler = on_trap;
 	sigaction(SIGTRAP, &a, NULL);
 	sigsetjmp(back, 1);
-	while (turns < 80) {
+	while (turns < 40) {
 		turns++;
 		step();
 		f(turns % 40);
