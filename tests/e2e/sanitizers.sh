@@ -94,9 +94,8 @@ for sanitizer in address,undefined thread; do
 		for s in $samplers; do
 			hertz=1000
 			case $program in
-			clean-c-thread) rounds=200 ;; # a round takes long, mostly in the kernel
-			clean-cc-thread) rounds=4000 hertz=4000 ;; # many threads end before a first sample
-			*) rounds=400 ;;
+			clean-cc-thread) rounds=2000 hertz=4000 ;; # many threads end before a first sample
+			*) rounds=100 ;;
 			esac
 			if frequency=$hertz record "$s" rec "./$program-pcce" $rounds; then
 				is "$name, $s: same output" "$(sort -u rec.out)" "$(cat want)"
