@@ -56,9 +56,9 @@ check-fast:                                     ## the first stage of the tests:
 	$(Q)+$(MAKE) --no-print-directory all units
 	$(Q)tests/run --fast
 
-check-long:                                     ## unit tests on ten times as many random cases
-	$(call set_up_and_make,,all units)
-	$(Q)PCCE_TEST_LONG=1 tests/run unit
+check-long:                                     ## more random cases and workloads in some suites
+	$(call set_up_and_make,,all units oracle)
+	$(Q)PCCE_TEST_LONG=1 tests/run unit vm e2e/count e2e/only hostile/threads
 
 check-distros:                                  ## ... in Debian 12, 13 and sid (DISTROS="WORD...")
 	$(Q)scripts/setup

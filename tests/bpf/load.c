@@ -3,7 +3,8 @@
  * load [namespace]
  *
  * Loads the BPF program into the running kernel and checks the samples that it takes, for each kind
- * of event. With the argument it does so in a pid namespace, where the program translates numbers.
+ * of event. With the argument it does so in a pid namespace, where the program translates numbers,
+ * for an event of each kind of program.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -230,15 +231,17 @@ static void enter_namespace(void)
 
 int main(int argc, char **argv)
 {
-	size_t i, j;
+	size_t i = 0, j;
 
-	if (argc > 1 && !strcmp(argv[1], "namespace"))
+	if (argc > 1 && !strcmp(argv[1], "namespace")) {
 		enter_namespace();
+		i = 2;
+	}
 	make_area();
 	fresh = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (fresh == MAP_FAILED)
 		abort();
-	for (i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+	for (; i < sizeof(events) / sizeof(events[0]); i++) {
 		struct loaded l;
 
 		if (load(events[i], &l)) {

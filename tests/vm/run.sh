@@ -55,19 +55,6 @@ else
 	done_testing
 fi
 
-# Builds as DKMS does.
-make -s -C "$top" install-dkms DESTDIR="$scratch/dkms" >dkms.log 2>&1
-dkms_tree=$scratch/dkms-tree kernel_source_dir=$kdir
-# shellcheck disable=SC1090
-. "$scratch"/dkms/usr/src/pcce-*/dkms.conf
-mkdir -p "$dkms_tree/$PACKAGE_NAME/$PACKAGE_VERSION"
-cp -r "$scratch"/dkms/usr/src/pcce-* "$dkms_tree/$PACKAGE_NAME/$PACKAGE_VERSION/build"
-check "the installed source builds by its DKMS configuration" \
-	env -u MAKEFLAGS -u MAKELEVEL -u CC sh -c "$MAKE CONFIG_DEBUG_INFO_BTF_MODULES="
-check "... ${BUILT_MODULE_NAME}.ko" \
-	[ -s "$dkms_tree/$PACKAGE_NAME/$PACKAGE_VERSION/build/$BUILT_MODULE_NAME.ko" ]
-unset MAKE
-
 # A counter of the processor that interrupts late, for harmless.c.
 cp -r "$top/tests/vm/skid" skid
 check "the module skid builds" env -u MAKEFLAGS -u MAKELEVEL -u CC -u O \
@@ -76,9 +63,14 @@ check "the module skid builds" env -u MAKEFLAGS -u MAKELEVEL -u CC -u O \
 # ---- the guest -------------------------------------------------------------------------
 
 # Others take too long here, and show no more about a sampler in the kernel than these and truth.c.
-workloads="recursion threads origins many_threads fork deep_regular deep_irregular signals setjmp static"
-by_bpf="recursion threads fork"
-reloads=${PCCE_VM_RELOADS:-50} # 1,000 take two minutes
+workloads="recursion threads origins fork deep_irregular signals setjmp static"
+by_bpf=threads reloads=20
+if [ -n "${PCCE_TEST_LONG-}" ]; then
+	workloads+=" many_threads deep_regular"
+	by_bpf+=" recursion fork"
+	reloads=1000 # two minutes
+fi
+reloads=${PCCE_VM_RELOADS:-$reloads}
 
 vm_new
 vm_instrumented "$top/tests/vm/truth.c" truth -pthread

@@ -20,7 +20,7 @@ faults() { # DATA COMMAND OPTION...: records each page fault, again if samples w
 	mv $data /out
 }
 
-many="faults 60 80 50" few="faults 300 8 80"
+many="faults 60 30 50" few="faults 300 8 80"
 faults many.all "$many" -c 1
 faults many.hot "$many" -c 1 --hot
 faults many.weights "$many" -c 3 --hot
