@@ -3,8 +3,8 @@
  * page_program THREADS ENTRIES SECONDS [fork|exec|exit|kill]
  *
  * Keeps a thread page in each thread, with contents that dump --page knows, and computes.  Each
- * thread does so for SECONDS of its CPU time.  It needs neither plugin nor runtime, so a sampler can
- * be tested alone.  Exits with status 3.
+ * thread does so for SECONDS of its CPU time.  It needs neither plugin nor runtime, so a sampler
+ * can be tested alone.  Exits with status 3.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

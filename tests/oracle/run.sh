@@ -187,7 +187,7 @@ job_library() { # FLAGS
 		cp "$dir/libshlib.so" "$dir/libopened.so" &&
 		$CC $1 -DPCCE_STEPPED -g "$w/shlib_main.c" -L"$dir" -lshlib -Wl,-rpath,"$dir" \
 			-ldl -o "$dir/main" 2>"$dir/log"; then
-		stepped "library only $1" --limit=$((limit + 180000)) "$dir/main" "$dir/libopened.so"
+		stepped "library only $1" --limit=$((limit + 250000)) "$dir/main" "$dir/libopened.so"
 	else
 		echo "not ok library only $1: builds"
 		cat "$dir/log"
@@ -231,7 +231,7 @@ job_preload_plain() { # FLAGS
 	built "preload, program without slots $1" '
 		$CC $flags -fPIC -shared -fno-builtin "$w/preload_malloc.c" $(pcce-config --ldflags) -o "$scratch/malloc.so"
 		$CC $plain -DPCCE_STEPPED -fno-builtin -pthread "$w/preload_main.c" -o "$scratch/without"' &&
-		stepped "preload, program without slots $1" --limit=$((limit + 180000)) \
+		stepped "preload, program without slots $1" --limit=$((limit + 250000)) \
 			--preload="$scratch/malloc.so" "$scratch/without"
 }
 
