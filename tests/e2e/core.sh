@@ -147,7 +147,7 @@ crash ./crashes null 30
 size=$(stat -c %s core)
 for part in 40 2000 $((size / 3)) $((size * 2 / 3)); do
 	head -c "$part" core >part.core
-	timeout 60 pcce-core part.core >printed 2>printed.err
+	timeout 300 pcce-core part.core >printed 2>printed.err
 	status=$?
 	check "a core of $part bytes gives a message and no crash" \
 		[ "$status" -le 3 -a "$(wc -l <printed.err)" -ge 1 -o "$status" = 0 ]

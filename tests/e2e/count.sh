@@ -18,7 +18,7 @@ counted=$out/tests/oracle/counted
 count() {
 	rm -f "$1.data"
 	# shellcheck disable=SC2086
-	timeout -k 5 120 pcce-record --count ${options-} -o "$1.data" -- "./$1" "${@:2}" >"$1.out" \
+	timeout -k 5 300 pcce-record --count ${options-} -o "$1.data" -- "./$1" "${@:2}" >"$1.out" \
 		2>"$1.err" </dev/null
 	echo $? >"$1.status"
 	"$counted" "$1.data" "./$1" | grep -v '^0 \[' | awk '{ n[$2] += $1 }
@@ -29,9 +29,9 @@ count() {
 compare_counts() {
 	local name=$1 program=$2 status
 	shift 2
-	timeout -k 5 120 "./$program" "$@" >"$program.plain" 2>/dev/null </dev/null
+	timeout -k 5 300 "./$program" "$@" >"$program.plain" 2>/dev/null </dev/null
 	status=$?
-	timeout -k 5 400 "$step" -o step.out --counts "$program.true" "./$program" "$@" \
+	timeout -k 5 900 "$step" -o step.out --counts "$program.true" "./$program" "$@" \
 		>/dev/null 2>&1 </dev/null
 	sort "$program.true" >"$program.wanted"
 	count "$program" "$@"
@@ -69,8 +69,8 @@ counts_of_random() {
 		$compiler -x "$language" -w -g "$@" $(pcce-config --cflags) random/*.c -x none \
 			$(pcce-config --ldflags) -o random_calls >>build.log 2>&1 &&
 		$compiler -x "$language" -w "$@" random/*.c -o plain_calls >>build.log 2>&1; then
-		is "random $seed: output with slots" "$(timeout 60 ./random_calls 3)" \
-			"$(timeout 60 ./plain_calls 3)"
+		is "random $seed: output with slots" "$(timeout 300 ./random_calls 3)" \
+			"$(timeout 300 ./plain_calls 3)"
 		compare_counts "random $seed $language $*" random_calls 3
 	else
 		not_ok "random $seed $language $*: builds" build.log

@@ -81,14 +81,14 @@ clean "pcce-diff: names in html" "pcce profile" \
 check "a recording of 20 KB has stacks of 800,000 frames" \
 	test "$(stat -c %s deep.data)" -lt 20000 -a "$(stat_of deep.data max_depth)" -gt 800000
 for format in $(formats); do
-	size=$(timeout 60 pcce-report -i deep.data --format=$format 2>deep.err | wc -c)
+	size=$(timeout 300 pcce-report -i deep.data --format=$format 2>deep.err | wc -c)
 	check "  its size in $format: $size bytes" test "$size" -gt 0 -a "$size" -lt 500000
 done
 is "  recursion that is left out is counted" \
 	"$(pcce-report -i deep.data --format=folded | tail -n 1)" \
 	"main;parse;step;eval;eval;[59997 more of the same];eval;eval 1"
 for format in text folded json html; do
-	size=$(timeout 60 pcce-diff -a --format=$format deep.data deep.data 2>deep.err | wc -c)
+	size=$(timeout 300 pcce-diff -a --format=$format deep.data deep.data 2>deep.err | wc -c)
 	check "  its size in pcce-diff's $format: $size bytes" test "$size" -gt 0 -a "$size" -lt 500000
 done
 
