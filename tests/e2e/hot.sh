@@ -116,16 +116,19 @@ done
 
 build deep_irregular.c
 for sampler in "${samplers[@]}"; do
-	record_options=--hot=0.05,0.02 record "$sampler" hot.data ./recursion
+	# A machine that stands still may do so anywhere, and make another context the hottest.
+	for _ in 1 2 3 4 5; do
+		record_options=--hot=0.05,0.02 record "$sampler" hot.data ./recursion
+		counts hot.data >hot.counts
+		sort -rn hot.counts | grep -v '\[cold\]' | head -n 1 >hottest
+		! grep -q 'walk@.*;burn@' hottest || break
+	done
 	check "$sampler: --hot records" [ "$(stat_of hot.data samples)" -ge 100 ]
 	is "$sampler: the recording knows PHI and EPSILON" \
 		"$(stat_of hot.data hot_phi) $(stat_of hot.data hot_epsilon) $(stat_of hot.data hot_counters)" "0.05 0.02 50"
 	is "$sampler: and N" "$(stat_of hot.data taken)" "$(stat_of hot.data samples)"
 	check "$sampler: what is not taken is accounted for" samples_add_up hot.data
-	counts hot.data >hot.counts
-	# Not that it is the hottest: a machine that stands still may do so anywhere.
-	check "$sampler: hot contexts of the program are there" \
-		sh -c "grep -v '\[cold\]' hot.counts | grep -q 'walk@.*;burn@'"
+	check "$sampler: the hottest context is the program's" grep -q 'walk@.*;burn@' hottest
 	record_options=--hot=0.3,0.1 record "$sampler" coarse.data ./deep_irregular
 	check "$sampler: few contexts of many are kept" [ "$(stat_of coarse.data unique_contexts)" -le 21 ]
 	record_options=--hot record "$sampler" default.data ./recursion
