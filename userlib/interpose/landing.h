@@ -5,7 +5,7 @@
 #define PCCE_USERLIB_LANDING_H
 
 #define LANDINGS 64	/* most landings at a time */
-#define LANDING_STUB 32 /* bytes of a stub */
+#define LANDING_STUB 18 /* bytes of a stub */
 #define LANDING_BYTES 40
 #define LANDING_CALL 8
 

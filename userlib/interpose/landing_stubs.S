@@ -24,12 +24,12 @@ __pcce_landing_stubs:
 	.cfi_undefined %rip
 	.set number, 0
 	.rept LANDINGS
-	.p2align 5
 	_CET_ENDBR
 	nopl 0x65636370(%rax)	/* PCCE_LANDING_MARK, for the runtime of a shared library */
-	movl $number, %ecx
+	movb $number, %cl
 	jmp .Lland
 	.set number, number + 1
+	.org __pcce_landing_stubs + number * LANDING_STUB, 0x90 /* the jump may be short */
 	.endr
 	.cfi_endproc
 	.size __pcce_landing_stubs, . - __pcce_landing_stubs
@@ -40,6 +40,7 @@ __pcce_landing_stubs:
 	.cfi_startproc simple
 	.cfi_def_cfa %rsp, 0
 	.cfi_undefined %rip
+	movzbl %cl, %ecx
 	leaq __pcce_landings(%rip), %r8
 	imulq $LANDING_BYTES, %rcx, %r9
 	pushq LANDING_CALL(%r8, %r9)
