@@ -52,19 +52,20 @@ USERLIB_GENERAL_REGS := stack/segments stack/restore_far stack/unknown stack/sta
 	stack/stack_switch interpose/jump interpose/ucontext interpose/ucontext-static \
 	interpose/site
 
-# Code that runs seldom is compiled for size, since all of it is in every program.  self/modules is
-# not: GCC would call memcmp there instead of comparing in place.
-USERLIB_SIZE := stack/page threads/thread_page threads/registry threads/origin \
-	threads/thread_create threads/main_exit interpose/signal_mask interpose/handler \
-	interpose/sysv_signal interpose/prctl interpose/fork interpose/clone interpose/timer \
-	interpose/redirect base/confined self/sampler self/state self/altstack self/source \
-	contexts/set contexts/dictionary contexts/crash contexts/crash_stack base/quiet_write
+# Code that runs often is compiled for speed.  All other code is compiled for size, since it is in
+# every program.  For the same reason, debug information has only functions and lines (-g1).
+USERLIB_FAST := stack/segments stack/restore_far stack/stack_state stack/stack_switch \
+	interpose/jump contexts/capture contexts/context_id contexts/on_context \
+	contexts/words self/verify
 
-USERLIB_CFLAGS := -std=gnu11 -D_GNU_SOURCE -O2 -g -fPIC -fvisibility=hidden \
+USERLIB_CFLAGS := -std=gnu11 -D_GNU_SOURCE -Os -g1 -fPIC -fvisibility=hidden \
 	-fno-stack-protector -fcf-protection -fno-reorder-functions \
 	-fno-reorder-blocks-and-partition -fno-exceptions -fasynchronous-unwind-tables \
 	-fno-lto -fno-plt -U_FORTIFY_SOURCE -Iinclude -I$(USERLIB_DIR)
 USERLIB_ASFLAGS := -fPIC -fcf-protection -g -I$(USERLIB_DIR)
+
+# A change of them rebuilds all objects.
+USERLIB_FLAGS := $(O)/obj/.flags $(USERLIB_DIR)/build.mk
 
 USERLIB_ARCHIVES := $(LIBDIR)/libpcce.a $(LIBDIR)/libpcce_before.a $(LIBDIR)/libpcce_jump.a \
 	$(LIBDIR)/libpcce_context.a $(LIBDIR)/libpcce_landing.a $(LIBDIR)/libpcce_dso.a
@@ -73,29 +74,29 @@ USERLIB_TARGETS := $(USERLIB_ARCHIVES) $(LIBDIR)/libpcce.so.0 $(LIBDIR)/libpcce.
 
 $(USERLIB_GENERAL_REGS:%=$(USERLIB_OBJ)/%.o): USERLIB_CFLAGS += -mgeneral-regs-only
 $(USERLIB_OBJ)/stack/restore_far.o: USERLIB_CFLAGS += -fno-toplevel-reorder
-$(USERLIB_SIZE:%=$(USERLIB_OBJ)/%.o): USERLIB_CFLAGS += -Os
+$(USERLIB_FAST:%=$(USERLIB_OBJ)/%.o): USERLIB_CFLAGS += -O2
 # Its loops must not become calls of the function that they implement.
 $(USERLIB_OBJ)/base/local_libc.o $(USERLIB_OBJ)/interpose/own_next.o: \
 	USERLIB_CFLAGS += -fno-builtin -fno-tree-loop-distribute-patterns
 
-$(USERLIB_OBJ)/%.o: $(USERLIB_DIR)/%.c $(O)/obj/.flags
+$(USERLIB_OBJ)/%.o: $(USERLIB_DIR)/%.c $(USERLIB_FLAGS)
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(CC) $(USERLIB_CFLAGS) $(WARN) $(DEPFLAGS) -c -o $@ $<
 
 # For static executables.
-$(USERLIB_OBJ)/%-static.o: $(USERLIB_DIR)/%.c $(O)/obj/.flags
+$(USERLIB_OBJ)/%-static.o: $(USERLIB_DIR)/%.c $(USERLIB_FLAGS)
 	@mkdir -p $(@D)
 	$(call say,CC,$@)
 	$(Q)$(CC) $(USERLIB_CFLAGS) $(WARN) -DPCCE_STATIC $(DEPFLAGS) -c -o $@ $<
 
-$(USERLIB_OBJ)/%.o: $(USERLIB_DIR)/%.S $(O)/obj/.flags
+$(USERLIB_OBJ)/%.o: $(USERLIB_DIR)/%.S $(USERLIB_FLAGS)
 	@mkdir -p $(@D)
 	$(call say,AS,$@)
 	$(Q)$(CC) $(USERLIB_ASFLAGS) $(DEPFLAGS) -c -o $@ $<
 
 # For executables, which define the page themselves (page_offset.h).
-$(USERLIB_OBJ)/%-exec.o: $(USERLIB_DIR)/%.S $(O)/obj/.flags
+$(USERLIB_OBJ)/%-exec.o: $(USERLIB_DIR)/%.S $(USERLIB_FLAGS)
 	@mkdir -p $(@D)
 	$(call say,AS,$@)
 	$(Q)$(CC) $(USERLIB_ASFLAGS) -DPCCE_EXEC $(DEPFLAGS) -c -o $@ $<
@@ -184,8 +185,9 @@ $(LIBDIR)/libpcce-verify.so: $(call userlib_objects,self/verify base/linker_obje
 # The counting engine of pcce-record --count: no part of the runtime, but bytes that pcce-record
 # contains.  It is moved to any address, so it must not need relocation.
 COUNT_CFLAGS := $(filter-out -fasynchronous-unwind-tables -fcf-protection,$(USERLIB_CFLAGS)) \
-	-mgeneral-regs-only -ffreestanding -fcf-protection=none -fno-asynchronous-unwind-tables \
-	-fno-builtin -fno-tree-loop-distribute-patterns -fomit-frame-pointer -ffixed-r11 -ffixed-rbp
+	-O2 -mgeneral-regs-only -ffreestanding -fcf-protection=none \
+	-fno-asynchronous-unwind-tables -fno-builtin -fno-tree-loop-distribute-patterns \
+	-fomit-frame-pointer -ffixed-r11 -ffixed-rbp
 
 COUNT_OBJ := $(addprefix $(USERLIB_OBJ)/count/,adaptive.o head.o engine.o fast.o hot.o lossy.o \
 	modules.o stack.o)

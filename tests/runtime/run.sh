@@ -48,15 +48,24 @@ tap_program test_step -pie "$here"/{test_step,helpers,entries,tap}.c
 
 # ---- what sanitizers replace -----------------------------------------------------------
 
-# The handler of the self sampler must not call what ThreadSanitizer replaces (local_libc.h).
-# Objects of sources that are gone may still lie there.
+# The handler of the self sampler must not call what ThreadSanitizer replaces (local_libc.h), nor
+# may other code of the runtime.  A compiler adds such calls where it compiles for size.  Objects of
+# sources that are gone may still lie there.
 replaced='mem(cpy|move|set|cmp|chr)|str(n?len|n?cmp|n?cpy|chr)|clock_gettime'
-for source in "$top"/userlib/self/*.c; do
-	object=self/$(basename "$source" .c).o
+for source in "$top"/userlib/{base,stack,interpose,self,contexts,threads}/*.c; do
+	object=${source#"$top/userlib/"}
+	object=${object%.c}.o
 	[ $object != self/verify.o ] || continue # a library of its own
 	is "$object: calls its own copies of functions that sanitizers replace" \
 		"$(nm -u "$out/obj/userlib/$object" 2>&1 | grep -Ewo "$replaced|No such file" | xargs)" ""
 done
+
+# ---- size ------------------------------------------------------------------------------
+
+# All of these two archives is in each program (bench/README.md).
+bytes=$(size -A "$lib"/libpcce.a "$lib"/libpcce_jump.a |
+	awk '$1 == ".text" { n += $2 } END { print n }')
+check "the code of a program's runtime has less than 66000 bytes ($bytes)" [ "$bytes" -lt 66000 ]
 
 # ---- the sections that pcce-encode needs, through all linkers ------------------------
 

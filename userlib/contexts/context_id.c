@@ -185,7 +185,8 @@ static uint32_t find_hashed(const struct segments_below *s, struct list *l)
 	return k;
 }
 
-static void hash_segments(struct namer *n, const struct segments_below *s, struct list *l)
+__attribute__((noinline, cold)) static void
+hash_segments(struct namer *n, const struct segments_below *s, struct list *l)
 {
 	uint32_t k = find_hashed(s, l);
 
@@ -264,10 +265,10 @@ static void store_name(struct pcce_id *id, struct pcce_name name)
 }
 
 /* Adds the context's line. */
-__attribute__((noinline)) static void add_context(struct namer *n, struct pcce_name name,
-						  const struct list *below,
-						  const struct pcce_entry *entries,
-						  unsigned int n_entries, uint64_t pc)
+__attribute__((noinline, cold)) static void add_context(struct namer *n, struct pcce_name name,
+							const struct list *below,
+							const struct pcce_entry *entries,
+							unsigned int n_entries, uint64_t pc)
 {
 	struct context_element more[2];
 	struct dictionary_line line = line_on(below, entries, n_entries);
@@ -280,7 +281,7 @@ __attribute__((noinline)) static void add_context(struct namer *n, struct pcce_n
 }
 
 /* pc: in the code that asks; 0: that code is not part of the context. */
-__attribute__((always_inline)) static inline void name_state(struct pcce_id *id, uint64_t pc)
+__attribute__((noinline)) static void name_state(struct pcce_id *id, uint64_t pc)
 {
 	uint32_t off = pcce_page.off;
 	const struct pcce_entry *entries =
@@ -315,7 +316,7 @@ __attribute__((noinline)) void pcce_state_id(struct pcce_id *id)
 	name_state(id, (uint64_t)(uintptr_t)__builtin_return_address(0));
 }
 
-__attribute__((noinline)) void state_name_in_handler(struct pcce_id *id)
+void state_name_in_handler(struct pcce_id *id)
 {
 	name_state(id, 0);
 }

@@ -271,7 +271,8 @@ static uint64_t begins_of(uint64_t matrix, uint64_t ends)
 }
 
 /* The callee of the newest call in a segment. */
-static uint32_t newest_callee(struct follow *f, const struct pcce_entry *e, unsigned int n)
+__attribute__((cold)) static uint32_t newest_callee(struct follow *f, const struct pcce_entry *e,
+						    unsigned int n)
 {
 	const struct pcce_set_place *place = NULL;
 	uint64_t kind;
@@ -288,8 +289,8 @@ static uint32_t newest_callee(struct follow *f, const struct pcce_entry *e, unsi
 
 /* Finds the lowest segment that must be followed, as its distance below the current one, and what
  * is known of all below it. */
-static uint32_t find_followed(struct pcce_contexts *set, const struct segments_below *s,
-			      struct set_below *b)
+__attribute__((cold)) static uint32_t
+find_followed(struct pcce_contexts *set, const struct segments_below *s, struct set_below *b)
 {
 	uint64_t generation = s->generation, last = 1u << set->head.last;
 	uint32_t k;
@@ -310,7 +311,8 @@ static uint32_t find_followed(struct pcce_contexts *set, const struct segments_b
 	return k;
 }
 
-static void follow_segments(struct follow *top, const struct segments_below *s, struct set_below *b)
+__attribute__((cold)) static void
+follow_segments(struct follow *top, const struct segments_below *s, struct set_below *b)
 {
 	uint32_t k = find_followed(top->set, s, b);
 
@@ -336,7 +338,7 @@ static void follow_segments(struct follow *top, const struct segments_below *s, 
 }
 
 /* Signals wait while the area is read, as in context_id.c. */
-__attribute__((noinline)) static void read_below(struct follow *f, struct set_below *b)
+__attribute__((noinline, cold)) static void read_below(struct follow *f, struct set_below *b)
 {
 	const uint64_t all = ~0ULL;
 	bool block = !is_confined(CONFINED_NO_MMAP);

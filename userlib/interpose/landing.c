@@ -137,6 +137,17 @@ static unsigned int modrm_length(const unsigned char *modrm)
 	return length + (mod == 1 ? 1 : mod == 2 ? 4 : 0);
 }
 
+/* The compiler would call memcmp(), which sanitizers replace. */
+static bool begins_with(const unsigned char *code, const unsigned char *bytes, size_t n)
+{
+	while (n && *code == *bytes) {
+		code++;
+		bytes++;
+		n--;
+	}
+	return !n;
+}
+
 /* Returns where the call of a site returns to; 0 if the call is not a single instruction. */
 static uint64_t call_return(uint64_t site)
 {
@@ -146,7 +157,8 @@ static uint64_t call_return(uint64_t site)
 
 	if (!site)
 		return 0;
-	if (!memcmp(p, restore, sizeof(restore))) /* see PCCE_SITE_SPILL_REGS in docs/slots.md */
+	if (begins_with(p, restore,
+			sizeof(restore))) /* see PCCE_SITE_SPILL_REGS in docs/slots.md */
 		p += sizeof(restore);
 	while (*p == 0x67 || *p == 0xf2 || *p == 0x3e || *p >> 4 == 4)
 		p++;
@@ -327,9 +339,9 @@ static bool is_marked(uint64_t pad)
 				   endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 	const unsigned char *p = (const unsigned char *)pad;
 
-	if (!memcmp(p, endbr64, sizeof(endbr64)))
+	if (begins_with(p, endbr64, sizeof(endbr64)))
 		p += sizeof(endbr64);
-	return !memcmp(p, mark, sizeof(mark));
+	return begins_with(p, mark, sizeof(mark));
 }
 
 /* Returns what to enter instead of the landing pad. */

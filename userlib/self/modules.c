@@ -110,7 +110,7 @@ static bool emit_module(const struct found_object *o)
 	if (!*path)
 		path = program;
 	/* The vdso's name has no slash. */
-	if (!strchr(path, '/') || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+	if (!strchr(path, '/') || *(const uint32_t *)header->e_ident != 0x464c457f ||
 	    header->e_phentsize != sizeof(*p) ||
 	    header->e_phoff + header->e_phnum * sizeof(*p) > (uint64_t)(o->end - o->start))
 		return true;

@@ -31,7 +31,7 @@ static void copy_places(struct pcce_segment *to, const struct pcce_segment *from
 }
 
 /* Makes room for this many segments, if there is memory. */
-static void grow_area(uint32_t places)
+__attribute__((noinline, cold)) static void grow_area(uint32_t places)
 {
 	const uint64_t all = ~0ULL;
 	uint64_t before, old, new;
@@ -98,7 +98,7 @@ void __pcce_segment_room(void)
 		__pcce_segment_up();
 }
 
-struct pcce_change __pcce_segment_below(uint64_t position)
+__attribute__((cold)) struct pcce_change __pcce_segment_below(uint64_t position)
 {
 	uint64_t word = *position_word();
 	uint32_t target = segment_number(position), used = (uint32_t)position & PCCE_OFF_USED,
@@ -122,7 +122,7 @@ struct pcce_change __pcce_segment_below(uint64_t position)
 	return change;
 }
 
-void __pcce_segment_return(uint64_t position)
+__attribute__((cold)) void __pcce_segment_return(uint64_t position)
 {
 	uint32_t target = segment_number(position), used = (uint32_t)position & PCCE_OFF_USED;
 
@@ -133,7 +133,7 @@ void __pcce_segment_return(uint64_t position)
 
 /* The previous area may belong to another stack (interpose/ucontext.c). One that a handler
  * reserves meanwhile holds nothing. */
-void __pcce_segment_lost(void)
+__attribute__((cold)) void __pcce_segment_lost(void)
 {
 	volatile __u64 *base = page_half(start_of_half(NUMBER_LOST));
 
