@@ -17,7 +17,9 @@
  * Prints "kind,sites,by_helper,calls,calls_by_helper,instructions" for each kind.  Instructions are
  * those in slots; those of helpers are in the line `runtime`.  The lines `cut-N` and `add-beyond-N`
  * say what would be cut, and what would have a large value, if ids had at most N bits and no
- * function were made an anchor.
+ * function were made an anchor.  The lines `rare-N` have the calls that the compiler expects in at
+ * most N of 1,024 entries of their function, those in its cold part, and those that do not return:
+ * "rare-N,sites,bytes,calls".  `bytes` is what slots of SHORT_SLOT bytes would save there.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -29,6 +31,8 @@
 #include "elf/encoding_table.h"
 #include "encode/encode.h"
 #include "profile/call_counts_read.h"
+
+#define SHORT_SLOT 5 /* bytes: a call of a helper that finds the site by its return address */
 
 enum kind {
 	ZERO,
@@ -260,6 +264,41 @@ static int print_limited(const struct module *m, uint64_t limit, int bits, struc
 	return 0;
 }
 
+/* ---- rare calls ------------------------------------------------------------------ */
+
+static bool is_rare(const struct callgraph *g, const struct callgraph_site *s, uint32_t limit)
+{
+	uint32_t part = callgraph_part_at(g, s->before);
+
+	return s->freq <= limit || s->flags & PCCE_SITE_NORETURN ||
+	       g->parts[part].addr != g->funcs[s->func].addr;
+}
+
+static uint64_t short_slots_save(const struct callgraph_site *s)
+{
+	uint32_t kept = s->flags & PCCE_SITE_SPILL_REGS ? PCCE_SLOT_SPILL_REGS : 0;
+
+	kept += (s->before_len ? SHORT_SLOT : 0) + (s->after_len ? SHORT_SLOT : 0);
+	return s->before_len + s->after_len - kept;
+}
+
+static void print_rare(const struct module *m, uint32_t limit)
+{
+	uint64_t sites = 0, bytes = 0, calls = 0;
+
+	for (uint64_t i = 0; i < m->table.head->sites.count; i++) {
+		const struct callgraph_site *s = program_site(&m->program, m->table.sites[i].key);
+
+		if (!s || m->kinds[i] == OTHER || !is_rare(&m->program.graph, s, limit))
+			continue;
+		sites++;
+		bytes += short_slots_save(s);
+		calls += m->calls[i];
+	}
+	printf("rare-%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", limit, sites, bytes,
+	       calls);
+}
+
 int main(int argc, char **argv)
 {
 	struct call_counts counts = {0};
@@ -289,6 +328,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "slots: '%s' %s\n", argv[1], why.text);
 		return EXIT_FAILURE;
 	}
+	print_rare(&m, 1);
+	print_rare(&m, 16);
+	print_rare(&m, 64);
 	close_module(&m);
 	call_counts_free(&counts);
 	return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
