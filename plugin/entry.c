@@ -48,14 +48,19 @@ void entry_looks_back(function *fun)
 	looks_back = DECL_UID(fun->decl);
 }
 
+bool entry_has_stack_arguments(function *fun)
+{
+	return fun->stdarg || maybe_ne(crtl->args.size, 0);
+}
+
 bool entry_needs_frame_of_caller(function *fun)
 {
-	return fun->stdarg || maybe_ne(crtl->args.size, 0) || looks_back == DECL_UID(fun->decl);
+	return entry_has_stack_arguments(fun) || looks_back == DECL_UID(fun->decl);
 }
 
 bool entry_allows_frame(function *fun)
 {
-	return !entry_needs_frame_of_caller(fun) && !flag_split_stack &&
+	return looks_back != DECL_UID(fun->decl) && !flag_split_stack &&
 	       PREFERRED_STACK_BOUNDARY <= 128 && fun->machine->call_abi == SYSV_ABI &&
 	       fun->machine->function_return_type == indirect_branch_keep;
 }

@@ -26,17 +26,42 @@
  * own, with these two sites. Until pcce-encode has filled it nothing leads there.
  *
  * The frame comes between a caller and the function that replaces f. So functions have no gate that
- * may receive arguments on the stack, or that look at their caller's frame.
+ * look at their caller's frame. If f may receive arguments on the stack, they are copied into the
+ * frame first, with n words and, if n is even, one for the alignment:
+ *
+ *	1:	jmp	3f			in place of push %r11
+ *	2:		...			the call and its slots
+ *		add	$8 * words, %rsp	in place of pop %r11
+ *		ret
+ *	3:	push	%r11			if n is even
+ *		push	8 * words(%rsp)		n times, from the last word to the first
+ *		jmp	2b
  */
 #include "internal.h"
 
 #define NAME_SUFFIX "@plt"
+#define WORDS_MAX 15 /* whose distances have one byte */
+
+/* Words on the stack that hold arguments. */
+static unsigned int words_of_arguments(void)
+{
+	return (crtl->args.size.to_constant() + 7) / 8;
+}
+
+/* Can the arguments be copied? A function with variable arguments does not know how many it has. */
+static bool can_copy_arguments(function *fun)
+{
+	for (tree arg = DECL_ARGUMENTS(fun->decl); arg; arg = DECL_CHAIN(arg))
+		if (TYPE_ALIGN(TREE_TYPE(arg)) > 128)
+			return false;
+	return !fun->stdarg && words_of_arguments() <= WORDS_MAX;
+}
 
 static bool gets_gate(function *fun)
 {
 	return flag_pic && !flag_pie && TREE_PUBLIC(fun->decl) &&
 	       DECL_VISIBILITY(fun->decl) == VISIBILITY_DEFAULT && !entry_is_fixed(fun) &&
-	       entry_allows_frame(fun);
+	       can_copy_arguments(fun) && entry_allows_frame(fun);
 }
 
 static void grow_bytes(struct obstack *text, const char *bytes)
@@ -64,7 +89,43 @@ static void grow_pointer(struct obstack *text, unsigned int gate)
 			  gate, gate, gate);
 }
 
-static void grow_code(struct obstack *text, unsigned int gate, unsigned int function)
+/* The frame is the word of a push, which also aligns the stack, or the arguments. */
+static void grow_begin_of_frame(struct obstack *text, unsigned int gate, unsigned int arguments)
+{
+	if (!arguments) {
+		grow_bytes(text, "0x41,0x53");
+		sites_grow_printf(text, "\t.cfi_adjust_cfa_offset 8\n");
+		return;
+	}
+	sites_grow_printf(text,
+			  "\t.byte 0xeb\n\t.byte .Lpcce_w%u-.-1\n\t.cfi_adjust_cfa_offset %u\n"
+			  ".Lpcce_f%u:\n",
+			  gate, 8 * (arguments | 1), gate);
+}
+
+static void grow_end_of_frame(struct obstack *text, unsigned int arguments)
+{
+	if (arguments)
+		sites_grow_printf(text, "\t.byte 0x48,0x83,0xc4,%u\n", 8 * (arguments | 1));
+	else
+		grow_bytes(text, "0x41,0x5b");
+	sites_grow_printf(text, "\t.cfi_adjust_cfa_offset -%u\n", 8 * (arguments | 1));
+	grow_bytes(text, "0xc3");
+}
+
+static void grow_copies(struct obstack *text, unsigned int gate, unsigned int arguments)
+{
+	sites_grow_printf(text, ".Lpcce_w%u:\n", gate);
+	if (arguments % 2 == 0)
+		grow_bytes(text, "0x41,0x53\n\t.cfi_adjust_cfa_offset 8");
+	for (unsigned int i = 0; i < arguments; i++)
+		sites_grow_printf(text, "\t.byte 0xff,0x74,0x24,%u\n\t.cfi_adjust_cfa_offset 8\n",
+				  8 * (arguments | 1));
+	sites_grow_printf(text, "\t.byte 0xeb\n\t.byte .Lpcce_f%u-.-1\n", gate);
+}
+
+static void grow_code(struct obstack *text, unsigned int gate, unsigned int function,
+		      unsigned int arguments)
 {
 	obstack_grow(text, "\t.subsection 1\n\t.balign 16\n\t.cfi_startproc\n",
 		     strlen("\t.subsection 1\n\t.balign 16\n\t.cfi_startproc\n"));
@@ -72,14 +133,13 @@ static void grow_code(struct obstack *text, unsigned int gate, unsigned int func
 			  gate);
 	grow_slot(text, 't', gate, PCCE_GATE_TEST_BYTES);
 	sites_grow_printf(text, "\t.byte 0xe9\n\t.long .Lpcce_s%u-.-4\n", function);
-	grow_bytes(text, "0x41,0x53");
-	sites_grow_printf(text, "\t.cfi_adjust_cfa_offset 8\n");
+	grow_begin_of_frame(text, gate, arguments);
 	grow_slot(text, 'b', gate, PCCE_SLOT_DIRECT);
 	grow_slot(text, 'c', gate, PCCE_GATE_CALL_BYTES);
 	grow_slot(text, 'a', gate, PCCE_SLOT_DIRECT);
-	grow_bytes(text, "0x41,0x5b");
-	sites_grow_printf(text, "\t.cfi_adjust_cfa_offset -8\n");
-	grow_bytes(text, "0xc3");
+	grow_end_of_frame(text, arguments);
+	if (arguments)
+		grow_copies(text, gate, arguments);
 	sites_grow_printf(text, ".Lpcce_e%u:\n\t.cfi_endproc\n\t.previous\n", gate);
 }
 
@@ -96,7 +156,7 @@ void gate_emit(function *fun, unsigned int function)
 	name = concat(callee_assembler_name(fun->decl), NAME_SUFFIX, NULL);
 	obstack_init(&text);
 	grow_pointer(&text, gate);
-	grow_code(&text, gate, function);
+	grow_code(&text, gate, function, words_of_arguments());
 	sites_grow_head(&text, gate, gate, sites_section(fun, function), 2, PCCE_BLOCK_GATE, name);
 	sites_grow_printf(&text, "\t.long 0,0\n\t.quad 0\n\t.long 0,0\n");
 	sites_grow_printf(&text, "\t.long %u,%u\n\t.byte 0,0\n\t.value %u\n\t.long 1024,%u,0,0\n",

@@ -89,10 +89,12 @@ unsigned int entry_length(function *fun, unsigned int *block_flags);
 void entry_emit(unsigned int label, unsigned int length);
 /* For restore.c: the function reads its return address or its frame. */
 void entry_looks_back(function *fun);
-/* It receives arguments on the stack, or reads its return address or its frame: no frame may come
- * between it and its caller. */
+bool entry_has_stack_arguments(function *fun);
+/* It has such arguments, or reads its return address or its frame: no frame may come between it and
+ * its caller. */
 bool entry_needs_frame_of_caller(function *fun);
-/* May a frame of 8 bytes, with a call of the same signature, come between its caller and it? */
+/* May a frame, with a call of the same signature, come between its caller and it, if it has no
+ * arguments on the stack, or copies of them are in that frame? */
 bool entry_allows_frame(function *fun);
 
 /* There is code at the entry that no call may skip. */

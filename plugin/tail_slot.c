@@ -34,7 +34,7 @@ bool tail_slot_fits(function *fun, const struct site *site)
 	const unsigned int no = PCCE_SITE_SPILL_REGS | PCCE_SITE_NORETURN | PCCE_SITE_RETURNS_TWICE;
 
 	return (site->flags & wanted) == wanted && !(site->flags & no) && entry_allows_frame(fun) &&
-	       !(fun->eh && fun->eh->region_tree) &&
+	       !entry_has_stack_arguments(fun) && !(fun->eh && fun->eh->region_tree) &&
 	       fun->machine->indirect_branch_type == indirect_branch_keep &&
 	       unwinds_by_directives();
 }

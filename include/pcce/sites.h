@@ -178,10 +178,11 @@ struct pcce_site_record {
 #define PCCE_GATE_JUMP (PCCE_GATE_TEST + PCCE_GATE_TEST_BYTES)
 #define PCCE_GATE_TARGET (PCCE_GATE_JUMP - 11) /* the jump's target, as a distance in the test */
 #define PCCE_GATE_JUMP_BYTES 5
-#define PCCE_GATE_FRAME 2 /* the push after it */
+#define PCCE_GATE_FRAME 2 /* the push after it, or a jump to code that copies arguments */
 #define PCCE_GATE_CALL (PCCE_GATE_JUMP + PCCE_GATE_JUMP_BYTES + PCCE_GATE_FRAME + PCCE_SLOT_DIRECT)
 #define PCCE_GATE_CALL_BYTES 6 /* nops */
-/* Behind the call are an after-slot, pop and ret. */
+/* Behind the call are an after-slot, pop and ret. If arguments may be on the stack, there is more:
+ * the code that copies them. */
 #define PCCE_GATE_SIZE (PCCE_GATE_CALL + PCCE_GATE_CALL_BYTES + PCCE_SLOT_DIRECT + 3)
 
 PCCE_ASSERT_SIZE(pcce_site_block, 64);

@@ -77,7 +77,7 @@ static int read_block(const struct elf_module *m, const uint8_t *data, size_t si
 	if (b->head.entry_len && (uint64_t)b->head.entry + b->head.entry_len > b->head.length)
 		return refuse_block(why, at, "has an entry slot outside its function");
 	if (b->head.flags & PCCE_BLOCK_GATE &&
-	    (b->head.n_sites != 2 || b->head.length != PCCE_GATE_SIZE))
+	    (b->head.n_sites != 2 || b->head.length < PCCE_GATE_SIZE))
 		return refuse_block(why, at, "is not that of a gate");
 	return check_block_sites(b, at, why);
 }

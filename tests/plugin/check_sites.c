@@ -355,11 +355,13 @@ static void check_record(const struct block *b, const struct pcce_site_record *r
 static void check_gate(const struct block *b)
 {
 	const uint8_t *p = code_at(b->head.start, b->head.length);
+	bool copies = b->head.length != PCCE_GATE_SIZE;
 
-	if (b->head.n_sites != 2 || b->head.length != PCCE_GATE_SIZE || !p ||
+	if (b->head.n_sites != 2 || b->head.length < PCCE_GATE_SIZE || !p ||
 	    memcmp(p, "\x3e\xff\x25", 3) || !all_nops(p + PCCE_GATE_TEST, PCCE_GATE_TEST_BYTES) ||
-	    memcmp(p + PCCE_GATE_JUMP + 5, "\x41\x53", 2) ||
-	    memcmp(p + b->head.length - 3, "\x41\x5b\xc3", 3))
+	    (copies ? p[PCCE_GATE_JUMP + 5] != 0xeb
+		    : memcmp(p + PCCE_GATE_JUMP + 5, "\x41\x53", 2)) ||
+	    memcmp(p + PCCE_GATE_SIZE - 3, copies ? "\x48\x83\xc4" : "\x41\x5b\xc3", 3))
 		bad("%s: no gate at %#" PRIx64, b->name, (uint64_t)b->head.start);
 }
 

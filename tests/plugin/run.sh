@@ -536,10 +536,12 @@ fact "-fPIC: an indirect call has room for a guard and a pop" f_indirect 0x41 71
 fact "-fPIC: so has a call of what tail-calls through a pointer" f_to_jump 0x40 65 62
 fact "-fPIC: a tail call through a pointer has a slot" f_tail_pointer 0x51 0 114
 
-# Gates are for functions that a library exports, and that take nothing from the stack.
+# Gates are for functions that a library exports, and whose arguments on the stack can be copied.
 cat > gates.c <<'END'
 #include <stdarg.h>
 struct large { long word[4]; };
+struct huge { long word[16]; };
+typedef float aligned __attribute__((vector_size(32)));
 extern int outside(int);
 int g_plain(int x) { return outside(x) + 1; }
 int g_none(int x) { return x; }
@@ -547,6 +549,9 @@ struct large g_large(long x) { struct large l = {{x, x, x, x}}; return l; }
 __attribute__((weak)) int g_weak(int x) { return outside(x); }
 int g_stack(int a, int b, int c, int d, int e, int f, int g) { return outside(a + b + c + d + e + f + g); }
 int g_by_value(struct large l) { return outside(l.word[0]); }
+int g_15_words(struct large a, struct large b, struct large c, struct { long word[3]; } d) { return outside(a.word[0] + b.word[1] + c.word[2] + d.word[0]); }
+int g_huge(struct huge h) { return outside(h.word[0]); }
+int g_aligned(aligned a) { return outside((int)a[0]); }
 int g_list(int n, ...) { va_list a; va_start(a, n); n = va_arg(a, int); va_end(a); return n; }
 void *g_back(void) { return __builtin_return_address(0); }
 __attribute__((ms_abi)) int g_foreign(int x) { return outside(x); }
@@ -562,7 +567,7 @@ for flags in -fPIC "-fPIC -fno-plt" "-fPIC -ffunction-sections -Wl,--gc-sections
 	# shellcheck disable=SC2086
 	"$CC" -O2 $flags -fplugin="$PLUGIN" -shared gates.c page.o -o facts.x > log 2>&1 &&
 		inspect facts.x && gates_of >> log &&
-		[ "$(gates_of | tr ' ' '\n' | sort | tr '\n' ' ')" = "g_large g_none g_plain g_user g_weak " ]
+		[ "$(gates_of | tr ' ' '\n' | sort | tr '\n' ' ')" = "g_15_words g_by_value g_large g_none g_plain g_stack g_user g_weak " ]
 	result $? "gates of a shared library, $flags"
 done
 for flags in -fPIE "-fPIC -fvisibility=hidden" "-fPIC -mfunction-return=thunk"; do

@@ -25,6 +25,9 @@ unsigned int gate_depth(unsigned int n);
 unsigned int gate_call(gate_callback *callback, unsigned int n);
 unsigned int gate_call_tail(gate_callback *callback, unsigned int n);
 unsigned int gate_many(long a, long b, long c, long d, long e, long f, long g, long h);
+unsigned int gate_many_tail(long a, long b, long c, long d, long e, long f, long g, long h);
+unsigned int gate_value(struct gate_block b, long n, long c, long d, long e, long f, long g);
+unsigned int gate_catch_value(struct gate_block b, long n);
 unsigned int gate_sum(unsigned int n, ...);
 struct gate_pair gate_pairs(long a, long b, long c, long d, long e, long f, double g, double h,
 			    double i, double j, double k, double l, double m, double n);

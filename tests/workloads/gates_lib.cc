@@ -64,6 +64,23 @@ EXPORT unsigned int gate_many(long a, long b, long c, long d, long e, long f, lo
 	return gate_leaf(a + b + c + d + e + f) + g * h;
 }
 
+EXPORT unsigned int gate_many_tail(long a, long b, long c, long d, long e, long f, long g, long h)
+{
+	return gate_many(b, c, d, e, f, a, h, g + 1);
+}
+
+/* An odd number of words on the stack, the function's own: it changes them. An exception goes
+ * through the frame in which they are. */
+EXPORT unsigned int gate_value(struct gate_block b, long n, long, long, long, long, long g)
+{
+	volatile struct gate_block *changed = &b;
+
+	changed->word[n % 6] += gate_leaf(n) + g;
+	if (n % 3 == 1)
+		throw(unsigned int) changed->word[n % 6];
+	return b.word[0] + b.word[5] * 3;
+}
+
 EXPORT unsigned int gate_sum(unsigned int n, ...)
 {
 	unsigned int r = 0;
@@ -135,6 +152,18 @@ EXPORT unsigned int gate_catch(unsigned int n)
 	return r;
 }
 
+EXPORT unsigned int gate_catch_value(struct gate_block b, long n)
+{
+	unsigned int r = b.word[0];
+
+	try {
+		r += gate_value(b, n, 2, 3, 4, 5, 6);
+	} catch (unsigned int thrown) {
+		r += thrown;
+	}
+	return r + b.word[n % 6];
+}
+
 EXPORT void gate_jump(jmp_buf *to, int n)
 {
 	burn(5);
@@ -190,6 +219,7 @@ EXPORT unsigned int gate_all(unsigned int n, gate_callback *callback)
 
 	r = r * 31 + gate_depth(n % 4) + gate_call(callback, n) + gate_call_tail(callback, n);
 	r = r * 31 + gate_many(1, 2, 3, 4, 5, 6, n, 8) + gate_sum(3, n, 4u, 5u);
+	r = r * 31 + gate_many_tail(1, 2, 3, 4, 5, 6, n, 8) + gate_catch_value(b, n);
 	r = r * 31 + (unsigned int)p.i + (unsigned int)p.d + (unsigned int)gate_long(n);
 	r = r * 31 + b.word[0] + b.word[5] + gate_catch(n) + gate_land(n) + gate_kind(n);
 	r = r * 31 + gate_protected(n) + twice<unsigned int>(n) + twice<long>(n);

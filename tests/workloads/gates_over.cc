@@ -43,6 +43,13 @@ EXPORT unsigned int gate_many(long a, long b, long c, long d, long e, long f, lo
 	return original(a, b, c, d, e, f, g, h + 1);
 }
 
+EXPORT unsigned int gate_value(struct gate_block b, long n, long c, long d, long e, long f, long g)
+{
+	NEXT(gate_value);
+	b.word[2] += 1;
+	return original(b, n, c, d, e, f, g + 1);
+}
+
 EXPORT unsigned int gate_sum(unsigned int n, ...)
 {
 	return n + gate_leaf(n);

@@ -20,7 +20,7 @@
 #include <string.h>
 
 enum { MAIN, OTHER, LIB, MODULES };
-enum kind { PLAIN, LONG, WIDE, VARIADIC, KINDS };
+enum kind { PLAIN, LONG, WIDE, BULKY, VARIADIC, KINDS };
 
 #define MOST 64	   /* functions */
 #define POINTERS 6 /* in each part */
@@ -87,6 +87,7 @@ static void put_signature(struct program *p, int i)
 		"int f%d(int x)",
 		"long f%d(long x)",
 		"int f%d(int x, long a, long b, long c, long d, long e, long g, int h)",
+		"int f%d(int x, struct bulk b)",
 		"int f%d(int x, ...)",
 	};
 	const struct function *f = &p->f[i];
@@ -114,7 +115,8 @@ static int callee(struct program *p, int module, bool plain)
 static void put_call(struct program *p, int i, const char *x)
 {
 	static const char *const forms[] = {"f%d(%s)", "(int)f%d(%s)",
-					    "f%d(%s, 1, 2, 3, 4, 5, 6, 7)", "f%d(%s, 1, 2.0)"};
+					    "f%d(%s, 1, 2, 3, 4, 5, 6, 7)", "f%d(%s, a_bulk)",
+					    "f%d(%s, 1, 2.0)"};
 
 	put(p, forms[p->f[i].kind], i, x);
 }
@@ -294,6 +296,7 @@ static void put_header(struct program *p)
 	       "#include <stdlib.h>\n#include <string.h>\n"
 	       "#define APART __attribute__((noinline))\n"
 	       "typedef int (*function)(int);\n");
+	put(p, "struct bulk { long word[5]; };\nstatic const struct bulk a_bulk = {{1, 2}};\n");
 	/* In some programs they are thread-local. */
 	put(p, "#define PER_THREAD %s\n", percent(p, 50) ? "__thread" : "");
 	put(p, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
