@@ -99,41 +99,48 @@ static void put_inline_push_pic(struct code *c, struct fixups *f, const struct p
 	code_put_target(c, f, page->push_slow, false);
 	PUT(c, 0x64, 0x41, 0x83, 0x42, PAGE_OFF, 16); /* addl $16, %fs:off(%r10) */
 	c->claim = c->n;
+	if (s->id_is_zero) {
+		PUT(c, 0x64, 0x4d, 0x63, 0x52, PAGE_OFF); /* movslq %fs:off(%r10), %r10 */
+		PUT(c, 0x4c, 0x03, 0x15);		  /* add G(%rip), %r10 */
+		code_put_target(c, f, page->got, false);
+		PUT(c, 0x64, 0x4d, 0x89, 0x5a, TOP + 8); /* mov %r11, %fs:top.site(%r10) */
+		PUT(c, 0x64, 0x49, 0xc7, 0x42, TOP);	 /* movq $0, %fs:top.id(%r10) */
+		code_put32(c, 0);
+		return;
+	}
 	PUT(c, 0x64, 0x4d, 0x63, 0x5a, PAGE_OFF); /* movslq %fs:off(%r10), %r11 */
 	PUT(c, 0x4d, 0x01, 0xd3);		  /* add %r10, %r11 */
-	if (s->id_is_zero) {
-		PUT(c, 0x64, 0x49, 0xc7, 0x43, TOP); /* movq $0, %fs:top.id(%r11) */
-		code_put32(c, 0);
-	} else {
-		PUT(c, 0x64, 0x4d, 0x8b, 0x52, PAGE_ID); /* mov %fs:id(%r10), %r10 */
-		PUT(c, 0x64, 0x4d, 0x89, 0x53, TOP);	 /* mov %r10, %fs:top.id(%r11) */
-	}
-	PUT(c, 0x4c, 0x8d, 0x15); /* lea key(%rip), %r10 */
+	PUT(c, 0x64, 0x4d, 0x8b, 0x52, PAGE_ID);  /* mov %fs:id(%r10), %r10 */
+	PUT(c, 0x64, 0x4d, 0x89, 0x53, TOP);	  /* mov %r10, %fs:top.id(%r11) */
+	PUT(c, 0x4c, 0x8d, 0x15);		  /* lea key(%rip), %r10 */
 	code_put_target(c, f, 0, true);
 	PUT(c, 0x64, 0x4d, 0x89, 0x53, TOP + 8); /* mov %r10, %fs:top.site(%r11) */
 }
 
+/* What comes before the jump but after the comparison does not change the flags. */
 static void put_inline_pop_pic(struct code *c, struct fixups *f, const struct patch_page *page,
 			       const struct callgraph_site *s)
 {
 	PUT(c, 0x4c, 0x8b, 0x15); /* mov G(%rip), %r10 */
 	code_put_target(c, f, page->got, false);
-	PUT(c, 0x64, 0x4d, 0x63, 0x52, PAGE_OFF); /* movslq %fs:off(%r10), %r10 */
-	PUT(c, 0x4c, 0x03, 0x15);		  /* add G(%rip), %r10 */
-	code_put_target(c, f, page->got, false);
+	PUT(c, 0x64, 0x4d, 0x63, 0x5a, PAGE_OFF); /* movslq %fs:off(%r10), %r11 */
+	/* cmpw $0, %fs:top.count(%r10,%r11) */
+	PUT(c, 0x64, 0x66, 0x43, 0x83, 0x7c, 0x1a, TOP + 14, 0);
+	if (!s->id_is_zero) /* mov %fs:top.id(%r10,%r11), %r10 */
+		PUT(c, 0x64, 0x4f, 0x8b, 0x54, 0x1a, TOP);
 	PUT(c, 0x4c, 0x8d, 0x1d); /* lea end(%rip), %r11 */
 	code_put_target(c, f, 0, true);
-	PUT(c, 0x64, 0x66, 0x41, 0x83, 0x7a, TOP + 14, 0); /* cmpw $0, %fs:top.count(%r10) */
-	PUT(c, 0x0f, 0x85);				   /* jne pop_slow */
+	PUT(c, 0x0f, 0x85); /* jne pop_slow */
 	code_put_target(c, f, page->pop_slow, false);
 	if (s->id_is_zero) {
-		code_put_set_id(c, f, page, 0); /* and G in %r11 */
-	} else {
-		PUT(c, 0x64, 0x4d, 0x8b, 0x52, TOP); /* mov %fs:top.id(%r10), %r10 */
-		PUT(c, 0x4c, 0x8b, 0x1d);	     /* mov G(%rip), %r11 */
-		code_put_target(c, f, page->got, false);
-		PUT(c, 0x64, 0x4d, 0x89, 0x53, PAGE_ID); /* mov %r10, %fs:id(%r11) */
+		PUT(c, 0x64, 0x49, 0xc7, 0x42, PAGE_ID); /* movq $0, %fs:id(%r10) */
+		code_put32(c, 0);
+		PUT(c, 0x64, 0x41, 0x83, 0x6a, PAGE_OFF, 16); /* subl $16, %fs:off(%r10) */
+		return;
 	}
+	PUT(c, 0x4c, 0x8b, 0x1d); /* mov G(%rip), %r11 */
+	code_put_target(c, f, page->got, false);
+	PUT(c, 0x64, 0x4d, 0x89, 0x53, PAGE_ID);      /* mov %r10, %fs:id(%r11) */
 	PUT(c, 0x64, 0x41, 0x83, 0x6b, PAGE_OFF, 16); /* subl $16, %fs:off(%r11) */
 }
 
