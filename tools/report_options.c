@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "base/help_list.h"
 #include "base/message.h"
 #include "hot/parameters.h"
@@ -283,14 +284,11 @@ static uint64_t parse_count(struct argp_state *state, const char *option, const 
 static error_t add_source_dir(struct argp_state *state, const char *arg,
 			      struct source_file_dirs *to)
 {
-	const char **more = reallocarray(to->list, to->n + 1, sizeof(*more));
-
-	if (!more) {
+	if (array_grow(&to->list, to->n, sizeof(*to->list))) {
 		argp_failure(state, REPORT_FAILED, ENOMEM, "cannot use --source");
 		return ENOMEM;
 	}
-	to->list = more;
-	more[to->n++] = arg;
+	to->list[to->n++] = arg;
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "api/context.h"
+#include "base/array.h"
 #include "decode/decode.h"
 #include "decode/restored.h"
 #include "api/frame_names.h"
@@ -86,23 +87,16 @@ void api_context_free(struct pcce_decode_context *c)
 static int add_api_frame(struct pcce_decode_context *c, const struct pcce_decode_frame *f,
 			 uint32_t function, uint32_t file)
 {
-	struct pcce_decode_frame *more = c->frames;
+	struct pcce_decode_frame *to;
 
 	if (function == UINT32_MAX)
 		return -ENOMEM;
-	if (c->n == c->capacity) {
-		size_t want = c->capacity ? c->capacity * 2 : 256;
-
-		more = reallocarray(c->frames, want, sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		c->frames = more;
-		c->capacity = want;
-	}
-	more += c->n++;
-	*more = *f;
-	more->function = symbol_table_string(c->names, function);
-	more->file = symbol_table_string(c->names, file);
+	if (array_grow_from(&c->frames, c->n, &c->capacity, 256, sizeof(*c->frames)))
+		return -ENOMEM;
+	to = &c->frames[c->n++];
+	*to = *f;
+	to->function = symbol_table_string(c->names, function);
+	to->file = symbol_table_string(c->names, file);
 	return 0;
 }
 

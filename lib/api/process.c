@@ -357,14 +357,8 @@ static int gather_page(const struct captured_page *c, struct stack_store_flat *s
 		known++;
 	}
 	n = known * PCCE_SEGMENT_ENTRIES + n_current;
-	if (n > stack->capacity) {
-		struct pcce_entry *grown = reallocarray(stack->entries, n, sizeof(*stack->entries));
-
-		if (!grown)
-			return -ENOMEM;
-		stack->entries = grown;
-		stack->capacity = n;
-	}
+	if (array_reserve(&stack->entries, &stack->capacity, n, sizeof(*stack->entries)))
+		return -ENOMEM;
 	stack->n = n;
 	n -= n_current;
 	if (n_current)

@@ -5,50 +5,49 @@
 #include <string.h>
 #include "base/array.h"
 
-int array_grow(void *array, size_t n, size_t size)
+int array_resize(void *array, size_t n, size_t size)
 {
-	void **p = array, *more;
+	void **p = array, *more = reallocarray(*p, n, size);
 
-	if (n & (n - 1) || (n && n < 64))
-		return 0;
-	more = reallocarray(*p, n ? n * 2 : 64, size);
 	if (!more)
 		return -ENOMEM;
 	*p = more;
 	return 0;
+}
+
+int array_grow(void *array, size_t n, size_t size)
+{
+	if (n & (n - 1) || (n && n < 64))
+		return 0;
+	return array_resize(array, n ? n * 2 : 64, size);
 }
 
 int array_grow_from(void *array, size_t n, size_t *capacity, size_t least, size_t size)
 {
-	size_t want = *capacity ? *capacity * 2 : least;
-	void **p = array, *more;
+	return array_reserve(array, capacity, *capacity ? n + 1 : least, size);
+}
 
-	if (n < *capacity)
+int array_reserve(void *array, size_t *capacity, size_t n, size_t size)
+{
+	size_t want = n < *capacity * 2 ? *capacity * 2 : n;
+
+	if (n <= *capacity)
 		return 0;
-	more = reallocarray(*p, want, size);
-	if (!more)
+	if (array_resize(array, want, size))
 		return -ENOMEM;
-	*p = more;
 	*capacity = want;
 	return 0;
 }
 
-int array_reach(void *array, uint32_t *n, uint32_t index, uint32_t least, size_t size)
+int array_reach(void *array, size_t *n, size_t index, size_t least, size_t size)
 {
-	uint32_t want = *n ? *n : least;
-	void **p = array;
-	char *more;
+	size_t old = *n;
 
-	if (index < *n)
+	if (index < old)
 		return 0;
-	while (want <= index)
-		want *= 2;
-	more = reallocarray(*p, want, size);
-	if (!more)
+	if (array_reserve(array, n, index < least ? least : index + 1, size))
 		return -ENOMEM;
-	memset(more + *n * size, 0, (want - *n) * size);
-	*p = more;
-	*n = want;
+	memset(*(char **)array + old * size, 0, (*n - old) * size);
 	return 0;
 }
 

@@ -6,20 +6,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * Makes room for one more element in an array of n elements of `size` bytes.
- * array points to the array's pointer. The capacity is 64, then doubles, so the
- * caller keeps no capacity. 0 or -ENOMEM.
- */
+/* Makes an array one of n elements, which is not 0. array points to the array's pointer. 0 or
+ * -ENOMEM. */
+int array_resize(void *array, size_t n, size_t size);
+
+/* Makes room for one more element in an array of n elements of `size` bytes. The capacity is 64,
+ * then doubles, so the caller keeps no capacity. 0 or -ENOMEM. */
 int array_grow(void *array, size_t n, size_t size);
 
 /* Makes room for one more element in an array whose capacity the caller keeps. The capacity is
  * `least` at first, then doubles. 0 or -ENOMEM. */
 int array_grow_from(void *array, size_t n, size_t *capacity, size_t least, size_t size);
 
-/* Makes room up to an index, below 2^31, in an array of *n elements, which are zeros at first. *n
- * is `least`, then doubles. 0 or -ENOMEM. */
-int array_reach(void *array, uint32_t *n, uint32_t index, uint32_t least, size_t size);
+/* Makes room for n elements altogether in an array whose capacity the caller keeps. The capacity at
+ * least doubles. 0 or -ENOMEM. */
+int array_reserve(void *array, size_t *capacity, size_t n, size_t size);
+
+/* Makes room up to an index in an array of *n elements, which are zeros at first. *n is `least`,
+ * then doubles. 0 or -ENOMEM. */
+int array_reach(void *array, size_t *n, size_t index, size_t least, size_t size);
 
 /* Compare two uint32_t or uint64_t, for qsort(). */
 int compare_u32(const void *a, const void *b);

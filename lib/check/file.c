@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <pcce/sites.h>
 
+#include "base/array.h"
 #include "base/privilege.h"
 #include "check/file.h"
 #include "elf/encoding_table.h"
@@ -69,14 +70,10 @@ static void read_compilers(int fd, const struct elf_module *m, struct check_file
 
 static int add_needed(struct check_file *f, const char *name)
 {
-	char **more;
-
 	if (f->n_needed == MAX_NEEDED)
 		return 0;
-	more = reallocarray(f->needed, f->n_needed + 1, sizeof(*more));
-	if (!more)
+	if (array_grow(&f->needed, f->n_needed, sizeof(*f->needed)))
 		return -ENOMEM;
-	f->needed = more;
 	f->needed[f->n_needed] = strdup(name);
 	return f->needed[f->n_needed++] ? 0 : -ENOMEM;
 }

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <pcce/sample.h>
+#include "base/array.h"
 #include "count/count.h"
 #include "sampler/sampler.h"
 
@@ -127,14 +128,8 @@ static struct pcce_sample *copy_sample_whole(struct sampler *s, const struct pcc
 {
 	size_t size = pcce_sample_size(sample);
 
-	if (size > s->copy_size) {
-		void *more = realloc(s->copy, size);
-
-		if (!more)
-			return NULL;
-		s->copy = more;
-		s->copy_size = size;
-	}
+	if (array_reserve(&s->copy, &s->copy_size, size, 1))
+		return NULL;
 	return memcpy(s->copy, sample, size);
 }
 

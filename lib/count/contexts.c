@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <pcce/datafile.h>
+#include "base/array.h"
 #include "count/contexts.h"
 
 struct reader {
@@ -19,7 +20,7 @@ struct reader {
 	/* By number of a process: nobody knows which libraries it had. */
 	uint8_t unknown[PCCE_COUNT_THREADS];
 	struct pcce_sample *out; /* the next sample, with room for its entries and segments: */
-	uint32_t capacity;	 /* segments */
+	size_t capacity;	 /* bytes */
 };
 
 enum { NOT_SENT, SENT, BROKEN }; /* of reader.sent */
@@ -110,20 +111,10 @@ static struct pcce_segment *out_segments(const struct reader *r, uint32_t n)
 
 static int reserve_segments(struct reader *r, uint32_t n)
 {
-	uint32_t want = r->capacity ? r->capacity : PCCE_SAMPLE_SEGMENTS;
-	struct pcce_sample *more;
-
-	if (r->out && n <= r->capacity)
-		return 0;
-	while (want < n)
-		want *= 2;
-	more = realloc(r->out, sizeof(*more) + PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) +
-				       want * sizeof(struct pcce_segment));
-	if (!more)
-		return -ENOMEM;
-	r->out = more;
-	r->capacity = want;
-	return 0;
+	return array_reserve(&r->out, &r->capacity,
+			     sizeof(*r->out) + PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) +
+				     n * sizeof(struct pcce_segment),
+			     1);
 }
 
 static void reverse_segments(struct pcce_segment *all, uint32_t n)

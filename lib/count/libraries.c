@@ -199,15 +199,8 @@ struct writing {
 
 static int append_code(struct writing *w, const void *bytes, size_t n)
 {
-	while (w->n + n > w->capacity) {
-		size_t more = w->capacity ? 2 * w->capacity : 65536;
-		uint8_t *larger = realloc(w->bytes, more);
-
-		if (!larger)
-			return -ENOMEM;
-		w->bytes = larger;
-		w->capacity = more;
-	}
+	if (array_reserve(&w->bytes, &w->capacity, w->n + n, 1))
+		return -ENOMEM;
 	memcpy(w->bytes + w->n, bytes, n);
 	w->n += n;
 	return 0;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <pcce/abi.h>
 #include <pcce/sites.h>
+#include "base/array.h"
 #include "count/plan.h"
 #include "elf/x86.h"
 
@@ -33,24 +34,9 @@ static struct count_place *plan_place_at(const struct count_plan *p, uint64_t va
 	return bsearch(&key, p->places, p->n_places, sizeof(key), compare_vaddr);
 }
 
-static int grow(void **array, size_t *capacity, size_t n, size_t size)
-{
-	size_t more = *capacity ? 2 * *capacity : 256;
-	void *larger;
-
-	if (n < *capacity)
-		return 0;
-	larger = realloc(*array, more * size);
-	if (!larger)
-		return -ENOMEM;
-	*array = larger;
-	*capacity = more;
-	return 0;
-}
-
 static int add_place(struct count_plan *p, const struct count_place *place)
 {
-	if (grow((void **)&p->places, &p->places_capacity, p->n_places, sizeof(*place)))
+	if (array_grow_from(&p->places, p->n_places, &p->places_capacity, 256, sizeof(*place)))
 		return -ENOMEM;
 	p->places[p->n_places++] = *place;
 	return 0;
@@ -207,8 +193,8 @@ static uint64_t find_padding(const struct count_plan *p, const struct elf_module
 
 static int add_distance(struct count_plan *p, uint64_t at, uint64_t relay, uint64_t target)
 {
-	if (grow((void **)&p->distances, &p->distances_capacity, p->n_distances,
-		 sizeof(*p->distances)))
+	if (array_grow_from(&p->distances, p->n_distances, &p->distances_capacity, 256,
+			    sizeof(*p->distances)))
 		return -ENOMEM;
 	p->distances[p->n_distances++] = (struct count_distance){
 		at, relay, (uint32_t)(plan_place_at(p, target) - p->places)};

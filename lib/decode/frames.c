@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "decode/frames.h"
 
 void decode_frames_clear(struct decode_context *ctx)
@@ -16,21 +17,11 @@ void decode_frames_clear(struct decode_context *ctx)
 
 static bool reserve_frames(struct decode_context *ctx, size_t more)
 {
-	size_t need, capacity = ctx->capacity ? ctx->capacity : 64;
-	struct decode_frame *frames;
+	size_t need;
 
-	if (__builtin_add_overflow(ctx->n, more, &need) || need > SIZE_MAX / 2 / sizeof(*frames))
-		return false;
-	if (need <= ctx->capacity)
-		return true;
-	while (capacity < need)
-		capacity *= 2;
-	frames = realloc(ctx->frames, capacity * sizeof(*frames));
-	if (!frames)
-		return false;
-	ctx->frames = frames;
-	ctx->capacity = capacity;
-	return true;
+	return !__builtin_add_overflow(ctx->n, more, &need) &&
+	       (need <= ctx->capacity ||
+		!array_reserve(&ctx->frames, &ctx->capacity, need, sizeof(*ctx->frames)));
 }
 
 bool decode_frames_add(struct decode_context *ctx, const struct decode_frame *f)

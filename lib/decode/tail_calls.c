@@ -2,6 +2,7 @@
 /* Searches the direct tail calls of a module, breadth first. */
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "decode/tail_calls.h"
 
 uint32_t decode_behind_gate(const struct encoding_table *t, uint32_t gate)
@@ -17,14 +18,9 @@ bool decode_tail_calls(struct decode_context *ctx, const struct encoding_table *
 	size_t n_funcs = t->head->funcs.count, words = (n_funcs + 31) / 32, need = n_funcs + words;
 	uint32_t *queue, *seen, head = 0, tail = 0;
 
-	if (ctx->n_scratch < need) {
-		queue = realloc(ctx->scratch, need * sizeof(*queue));
-		if (!queue) {
-			*no_memory = true;
-			return false;
-		}
-		ctx->scratch = queue;
-		ctx->n_scratch = need;
+	if (array_reserve(&ctx->scratch, &ctx->n_scratch, need, sizeof(*queue))) {
+		*no_memory = true;
+		return false;
 	}
 	queue = ctx->scratch;
 	seen = queue + n_funcs;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "diff/diff.h"
 
 /* ---- comparing builds ------------------------------------------------------------ */
@@ -151,16 +152,8 @@ static int add_profile_nodes(struct diff *d, const struct profile *p, const stru
 			if (map[i] == UINT32_MAX)
 				return -ENOMEM;
 		}
-		if (d->tree.n > *capacity) {
-			size_t want = d->tree.n * 2;
-			struct diff_counts *more = reallocarray(d->was, want, sizeof(*more));
-
-			if (!more)
-				return -ENOMEM;
-			memset(more + *capacity, 0, (want - *capacity) * sizeof(*more));
-			d->was = more;
-			*capacity = want;
-		}
+		if (array_reach(&d->was, capacity, d->tree.n - 1, 64, sizeof(*d->was)))
+			return -ENOMEM;
 		if (p == d->now)
 			d->tree.nodes[map[i]].self += n->samples;
 		else

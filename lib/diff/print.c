@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "base/text.h"
 #include "diff/diff.h"
 #include "format/summary_json.h"
@@ -24,14 +25,8 @@ static int path_to(const struct cct *t, uint32_t node, struct path *p)
 	p->n = 0;
 	for (uint32_t i = node; i; i = t->nodes[i].parent)
 		p->n++;
-	if (p->n > p->capacity) {
-		uint32_t *more = reallocarray(p->list, p->n * 2, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		p->list = more;
-		p->capacity = p->n * 2;
-	}
+	if (array_reserve(&p->list, &p->capacity, p->n, sizeof(*p->list)))
+		return -ENOMEM;
 	for (size_t i = p->n; i; node = t->nodes[node].parent)
 		p->list[--i] = node;
 	return 0;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "base/sorted.h"
 #include "elf/relocs.h"
 
@@ -55,27 +56,16 @@ static uint64_t own_function(const Elf64_Sym *sym)
 
 static bool add_target_address(uint64_t **array, size_t *n, uint64_t address)
 {
-	if ((*n & (*n - 1)) == 0) {
-		uint64_t *larger = realloc(*array, (*n ? *n * 2 : 1) * sizeof(*larger));
-
-		if (!larger)
-			return false;
-		*array = larger;
-	}
+	if (array_grow(array, *n, sizeof(**array)))
+		return false;
 	(*array)[(*n)++] = address;
 	return true;
 }
 
 static bool add_got_slot(struct elf_relocs *l, struct elf_got_slot slot)
 {
-	if ((l->n_slots & (l->n_slots - 1)) == 0) {
-		struct elf_got_slot *larger =
-			realloc(l->slots, (l->n_slots ? l->n_slots * 2 : 1) * sizeof(*larger));
-
-		if (!larger)
-			return false;
-		l->slots = larger;
-	}
+	if (array_grow(&l->slots, l->n_slots, sizeof(*l->slots)))
+		return false;
 	l->slots[l->n_slots++] = slot;
 	return true;
 }

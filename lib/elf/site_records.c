@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "elf/site_records.h"
 
 struct pcce_site_record site_records_site(const struct site_block *b, uint32_t i)
@@ -107,15 +108,8 @@ static int read_blocks(const struct elf_module *m, const struct elf_section *sec
 		/* A function without code cannot be entered: its callers run into the next one. */
 		if (!b.head.start || !b.head.length)
 			continue;
-		if ((out->n_blocks & (out->n_blocks - 1)) == 0) {
-			struct site_block *larger =
-				realloc(out->blocks,
-					(out->n_blocks ? out->n_blocks * 2 : 1) * sizeof(*larger));
-
-			if (!larger)
-				return error_memory(why);
-			out->blocks = larger;
-		}
+		if (array_grow(&out->blocks, out->n_blocks, sizeof(*out->blocks)))
+			return error_memory(why);
 		out->blocks[out->n_blocks++] = b;
 	}
 	return 0;

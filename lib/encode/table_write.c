@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
+#include "base/array.h"
 #include "base/sorted.h"
 #include "base/uthash.h"
 #include "encode/table_write.h"
@@ -34,15 +35,8 @@ static int strings_add(struct strings *s, const char *text, uint32_t *offset)
 		*offset = known->offset;
 		return 0;
 	}
-	if (s->capacity - s->n < length) {
-		size_t capacity = (s->capacity + length) * 2;
-		char *larger = realloc(s->bytes, capacity);
-
-		if (!larger)
-			return -ENOMEM;
-		s->bytes = larger;
-		s->capacity = capacity;
-	}
+	if (array_reserve(&s->bytes, &s->capacity, s->n + length, 1))
+		return -ENOMEM;
 	known = malloc(sizeof(*known));
 	if (!known)
 		return -ENOMEM;

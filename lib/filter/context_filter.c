@@ -21,6 +21,7 @@
 #include <string.h>
 #include <pcce/sample.h>
 #include <pcce/sites.h>
+#include "base/array.h"
 #include "decode/frames.h"
 #include "filter/context_filter.h"
 #include "filter/frame_steps.h"
@@ -52,7 +53,7 @@ struct context_filter {
 	struct decode_context context, outer;
 	struct stack_store_flat flat;
 	const struct stack_node **path; /* segments whose steps are not known */
-	uint64_t path_capacity;
+	size_t path_capacity;
 };
 
 /* A stack and the space in which it has a meaning. */
@@ -198,15 +199,8 @@ static int steps_of_segment(struct context_filter *f, const struct deep *d,
 	struct frame_steps below = FRAME_STEPS_NONE;
 	struct segment_steps *s;
 
-	if (depth > f->path_capacity) {
-		const struct stack_node **grown =
-			reallocarray(f->path, 2 * depth, sizeof(*f->path));
-
-		if (!grown)
-			return -ENOMEM;
-		f->path = grown;
-		f->path_capacity = 2 * depth;
-	}
+	if (array_reserve(&f->path, &f->path_capacity, depth, sizeof(*f->path)))
+		return -ENOMEM;
 	for (; node; node = stack_store_below(node)) {
 		s = place_of_segment(f, d, node);
 		if (is_known(s, d, node)) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <pcce/sample.h>
+#include "base/array.h"
 #include "base/clock.h"
 #include "filter/frames.h"
 
@@ -42,14 +43,8 @@ static const struct pcce_sample *with_frames(struct frames *f, const struct pcce
 	size_t kept = pcce_sample_size(s) - s->n_stack * sizeof(*frames);
 	size_t size = kept + n * sizeof(*frames);
 
-	if (size > f->size) {
-		struct pcce_sample *grown = realloc(f->sample, 2 * size);
-
-		if (!grown)
-			return NULL;
-		f->sample = grown;
-		f->size = 2 * size;
-	}
+	if (array_reserve(&f->sample, &f->size, size, 1))
+		return NULL;
 	memcpy(f->sample, s, kept);
 	if (n)
 		memcpy((char *)f->sample + kept, frames, n * sizeof(*frames));

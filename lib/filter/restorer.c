@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <pcce/sample.h>
+#include "base/array.h"
 #include "base/uthash.h"
 #include "decode/restored.h"
 #include "filter/restorer.h"
@@ -227,14 +228,8 @@ static void note_need(struct need *n, const struct restorer *r, const struct res
 
 static int put_frames(struct restorer *r, const struct restore_map *map)
 {
-	if (map->n > r->frames_capacity) {
-		uint64_t *more = reallocarray(r->frames, map->n * 2, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		r->frames = more;
-		r->frames_capacity = map->n * 2;
-	}
+	if (array_reserve(&r->frames, &r->frames_capacity, map->n, sizeof(*r->frames)))
+		return -ENOMEM;
 	for (size_t i = 0; i < map->n; i++)
 		r->frames[i] = map->frames[i].ret;
 	return 0;

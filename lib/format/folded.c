@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "base/text.h"
 #include "format/format.h"
 #include "profile/unrolled_path.h"
@@ -91,17 +92,9 @@ int format_folded(const struct profile *p, const struct format_options *o, FILE 
 	r = cct_finish(&t, p->names);
 	(void)o;
 	while (!r && (node = cct_next(&t, node, false, &depth))) {
-		if (depth >= capacity) {
-			size_t want = capacity ? capacity * 2 : 256;
-			uint32_t *more = reallocarray(path, want, sizeof(*more));
-
-			if (!more) {
-				r = -ENOMEM;
-				break;
-			}
-			path = more;
-			capacity = want;
-		}
+		r = array_reserve(&path, &capacity, depth, sizeof(*path));
+		if (r)
+			break;
 		path[depth - 1] = node;
 		if (!t.nodes[node].self)
 			continue;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "format/frame_list.h"
 
 void frame_list_free(struct frame_list *l)
@@ -23,24 +24,9 @@ void frame_list_cut(struct frame_list *l, size_t n)
 
 static int reserve_item(struct frame_list *l, size_t size)
 {
-	if (size > l->capacity) {
-		char *more = realloc(l->text, size * 2);
-
-		if (!more)
-			return -ENOMEM;
-		l->text = more;
-		l->capacity = size * 2;
-	}
-	if (l->n == l->n_capacity) {
-		size_t want = l->n_capacity ? l->n_capacity * 2 : 256;
-		size_t *more = reallocarray(l->end, want, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		l->end = more;
-		l->n_capacity = want;
-	}
-	return 0;
+	if (array_reserve(&l->text, &l->capacity, size, 1))
+		return -ENOMEM;
+	return array_grow_from(&l->end, l->n, &l->n_capacity, 256, sizeof(*l->end));
 }
 
 int frame_list_add(struct frame_list *l, struct text_cache *texts, uint32_t number)

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "base/uthash.h"
 #include "base/message.h"
 #include "base/text.h"
@@ -97,13 +98,8 @@ static size_t pack_message(struct writer *w, const ProtobufCMessage *message)
 {
 	size_t size = protobuf_c_message_get_packed_size(message);
 
-	if (size > w->capacity) {
-		free(w->packed);
-		w->packed = malloc(size * 2);
-		w->capacity = w->packed ? size * 2 : 0;
-		if (!w->packed)
-			return SIZE_MAX;
-	}
+	if (array_reserve(&w->packed, &w->capacity, size, 1))
+		return SIZE_MAX;
 	return protobuf_c_message_pack(message, w->packed);
 }
 
@@ -221,14 +217,8 @@ static int otlp_put_stack(struct writer *w, const struct profile_cell *cell)
 
 	if (location_stacks_get(&w->stacks, cell->node, cell->place))
 		return -ENOMEM;
-	if (w->stacks.n > w->frames_capacity) {
-		int32_t *more = reallocarray(w->frames, w->stacks.n * 2, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		w->frames = more;
-		w->frames_capacity = w->stacks.n * 2;
-	}
+	if (array_reserve(&w->frames, &w->frames_capacity, w->stacks.n, sizeof(*w->frames)))
+		return -ENOMEM;
 	for (size_t i = 0; i < w->stacks.n; i++)
 		w->frames[i] = w->stacks.frames[w->stacks.n - 1 - i] + 1;
 	stack.n_location_indices = w->stacks.n;

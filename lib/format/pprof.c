@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "base/text.h"
 #include "pprof.pb-c.h"
 #include "format/format.h"
@@ -55,15 +56,10 @@ struct writer {
 static void pprof_pack(struct writer *w, const ProtobufCMessage *message, struct packed *to)
 {
 	to->size = protobuf_c_message_get_packed_size(message);
-	if (to->size > to->capacity || !to->bytes) {
-		free(to->bytes);
-		to->capacity = to->size * 2 + 1;
-		to->bytes = malloc(to->capacity);
-		if (!to->bytes) {
-			*to = (struct packed){0};
-			w->sink.failed = true;
-			return;
-		}
+	if (array_reserve(&to->bytes, &to->capacity, to->size + 1, 1)) {
+		to->size = 0;
+		w->sink.failed = true;
+		return;
 	}
 	protobuf_c_message_pack(message, to->bytes);
 }
@@ -157,14 +153,8 @@ static int pack_stack(struct writer *w, const struct profile_cell *cell)
 
 	if (location_stacks_get(&w->stacks, cell->node, cell->place))
 		return -ENOMEM;
-	if (w->stacks.n > w->ids_capacity) {
-		uint64_t *more = reallocarray(w->ids, w->stacks.n * 2, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		w->ids = more;
-		w->ids_capacity = w->stacks.n * 2;
-	}
+	if (array_reserve(&w->ids, &w->ids_capacity, w->stacks.n, sizeof(*w->ids)))
+		return -ENOMEM;
 	for (size_t i = 0; i < w->stacks.n; i++)
 		w->ids[i] = w->first_location + w->stacks.frames[w->stacks.n - 1 - i] + 1;
 	sample.n_location_id = w->stacks.n;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "format/text_cache.h"
 
 void text_cache_init(struct text_cache *t, void (*make)(void *ctx, uint32_t number, FILE *out),
@@ -24,16 +25,8 @@ static int make_text(struct text_cache *t, uint32_t number)
 	struct text *text;
 	FILE *out;
 
-	if (number >= t->capacity) {
-		size_t want = ((size_t)number + 1) * 2;
-		struct text *more = reallocarray(t->list, want, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		memset(more + t->capacity, 0, (want - t->capacity) * sizeof(*more));
-		t->list = more;
-		t->capacity = want;
-	}
+	if (array_reach(&t->list, &t->capacity, number, 256, sizeof(*t->list)))
+		return -ENOMEM;
 	text = &t->list[number];
 	out = open_memstream(&text->text, &text->size);
 	if (!out)

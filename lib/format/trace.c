@@ -15,6 +15,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
+#include "base/array.h"
 #include "format/format.h"
 #include "base/json_writer.h"
 #include "profile/function_paths.h"
@@ -100,14 +101,8 @@ static int change_to(struct writer *w, uint32_t node, uint64_t time)
 	while (same < n && same < w->n_open && w->open[same] == w->paths.frames[same])
 		same++;
 	end_from(w, same, time);
-	if (n > w->capacity) {
-		uint32_t *more = reallocarray(w->open, n * 2, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		w->open = more;
-		w->capacity = n * 2;
-	}
+	if (array_reserve(&w->open, &w->capacity, n, sizeof(*w->open)))
+		return -ENOMEM;
 	for (; w->n_open < n; w->n_open++) {
 		w->open[w->n_open] = w->paths.frames[w->n_open];
 		w->spans++;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "base/text.h"
 #include "format/frame_text.h"
 #include "format/tree_print.h"
@@ -101,21 +102,11 @@ static void print_rest(const struct printer *pr, struct level *l, const char *wh
 
 static int reserve_levels(struct printer *pr, size_t depth)
 {
-	size_t want = pr->capacity ? pr->capacity * 2 : 256;
-	struct level *levels;
-	char *lines;
+	size_t capacity = pr->capacity;
 
-	if (depth + 1 < pr->capacity)
-		return 0;
-	levels = reallocarray(pr->levels, want, sizeof(*levels));
-	if (levels)
-		pr->levels = levels;
-	lines = realloc(pr->lines, want + 1);
-	if (lines)
-		pr->lines = lines;
-	if (!levels || !lines)
+	if (array_reserve(&pr->levels, &capacity, depth + 3, sizeof(*pr->levels)) ||
+	    array_reserve(&pr->lines, &pr->capacity, depth + 3, 1))
 		return -ENOMEM;
-	pr->capacity = want;
 	return 0;
 }
 

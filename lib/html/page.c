@@ -71,6 +71,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "base/uthash.h"
 #include "base/json_writer.h"
 #include "base/text.h"
@@ -180,19 +181,9 @@ struct writer {
 
 static void put_column_bytes(struct writer *w, struct column *c, const void *data, size_t size)
 {
-	if (c->capacity - c->n < size) {
-		size_t want = c->capacity ? c->capacity * 2 : 4096;
-		unsigned char *more;
-
-		while (want - c->n < size)
-			want *= 2;
-		more = realloc(c->bytes, want);
-		if (!more) {
-			w->no_memory = true;
-			return;
-		}
-		c->bytes = more;
-		c->capacity = want;
+	if (array_reserve(&c->bytes, &c->capacity, c->n + size, 1)) {
+		w->no_memory = true;
+		return;
 	}
 	if (size)
 		memcpy(c->bytes + c->n, data, size);
@@ -227,20 +218,9 @@ static uint32_t page_string_number(struct writer *w, uint32_t string)
 {
 	if (!string)
 		return 0;
-	if (string >= w->n_string_numbers) {
-		size_t want = w->n_string_numbers ? w->n_string_numbers : 1024;
-		uint32_t *more;
-
-		while (want <= string)
-			want *= 2;
-		more = reallocarray(w->string_numbers, want, sizeof(*more));
-		if (!more) {
-			w->no_memory = true;
-			return 0;
-		}
-		memset(more + w->n_string_numbers, 0, (want - w->n_string_numbers) * sizeof(*more));
-		w->string_numbers = more;
-		w->n_string_numbers = want;
+	if (array_reach(&w->string_numbers, &w->n_string_numbers, string, 1024, sizeof(uint32_t))) {
+		w->no_memory = true;
+		return 0;
 	}
 	if (!w->string_numbers[string]) {
 		put_page_string(w, symbol_table_string(w->page->names, string));

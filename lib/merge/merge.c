@@ -512,14 +512,8 @@ static int relocate_frames(struct mover *v, const struct pcce_sample *s)
 	struct file *f = v->f;
 	const uint64_t *from = pcce_sample_stack(s);
 
-	if (s->n_stack > f->frames_capacity) {
-		uint64_t *more = reallocarray(f->frames, s->n_stack, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		f->frames = more;
-		f->frames_capacity = s->n_stack;
-	}
+	if (array_reserve(&f->frames, &f->frames_capacity, s->n_stack, sizeof(*f->frames)))
+		return -ENOMEM;
 	for (uint32_t i = 0; i < s->n_stack; i++)
 		f->frames[i] = relocate(v, from[i] - 1) + 1;
 	return 0;

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <pcce/abi.h>
+#include "base/array.h"
 #include "numbering/numbering.h"
 #include "numbering/steps.h"
 
@@ -47,13 +48,12 @@ static int find_closures(struct numbering_work *w)
 {
 	uint32_t n = w->graph->n_funcs;
 	uint32_t *seen = calloc((size_t)n + 1, sizeof(*seen));
-	size_t used = 0, capacity = 1024;
-	uint32_t *item = malloc(capacity * sizeof(*item));
+	size_t used = 0, capacity = 0;
+	uint32_t *item;
 	uint32_t *first = calloc((size_t)n + 2, sizeof(*first));
 
 	w->closure.first = first;
-	w->closure.item = item;
-	if (!seen || !item || !first) {
+	if (!seen || !first) {
 		free(seen);
 		return -ENOMEM;
 	}
@@ -63,15 +63,12 @@ static int find_closures(struct numbering_work *w)
 		first[f] = used;
 		if (w->out->tail_out[f] || w->tails.first[f] == w->tails.first[f + 1])
 			continue;
-		if (capacity - used < CLOSURE_MAX + 1) {
-			capacity *= 2;
-			item = realloc(item, capacity * sizeof(*item));
-			if (!item) {
-				free(seen);
-				return -ENOMEM;
-			}
-			w->closure.item = item;
+		if (array_reserve(&w->closure.item, &capacity, used + CLOSURE_MAX + 1,
+				  sizeof(*item))) {
+			free(seen);
+			return -ENOMEM;
 		}
+		item = w->closure.item;
 		item[used + count++] = f;
 		seen[f] = f + 1;
 		for (uint32_t done = 0; done < count && count <= CLOSURE_MAX; done++) {

@@ -21,6 +21,7 @@
 #include <string.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+#include "base/array.h"
 #include "profile/decode_cache.h"
 #include "profile/deep_parts.h"
 #include "decode/restored.h"
@@ -463,14 +464,8 @@ static int copy_sample(struct pending *p, const struct pcce_sample *s)
 	size_t size = sizeof(*s) + s->n_entries * sizeof(struct pcce_entry),
 	       stack = s->n_stack * sizeof(uint64_t);
 
-	if (size + stack > p->capacity) {
-		free(p->sample);
-		p->capacity = 0;
-		p->sample = malloc((size + stack) * 2);
-		if (!p->sample)
-			return -ENOMEM;
-		p->capacity = (size + stack) * 2;
-	}
+	if (array_reserve(&p->sample, &p->capacity, size + stack, 1))
+		return -ENOMEM;
 	memcpy(p->sample, s, size);
 	memcpy((char *)p->sample + size, pcce_sample_stack(s), stack);
 	p->sample->n_segments = 0;

@@ -95,16 +95,10 @@ static void words_of(const struct deep_rest *rest, uint32_t space, uint64_t word
 
 static int keep_frames(struct deep_parts *p, const struct decode_context *ctx)
 {
-	size_t need = p->n_frames + ctx->n, want = 2 * need;
+	size_t need = p->n_frames + ctx->n;
 
-	if (need > p->frames_capacity) {
-		struct decode_frame *more = reallocarray(p->frames, want, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		p->frames = more;
-		p->frames_capacity = want;
-	}
+	if (array_reserve(&p->frames, &p->frames_capacity, need, sizeof(*p->frames)))
+		return -ENOMEM;
 	if (ctx->n)
 		memcpy(p->frames + p->n_frames, ctx->frames, ctx->n * sizeof(*ctx->frames));
 	p->n_frames = need;

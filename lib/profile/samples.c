@@ -45,17 +45,9 @@ static uint32_t leaf_of_node(struct profile *p, uint32_t node)
 {
 	struct profile_internals *in = p->in;
 
-	if (node >= in->leaf_of_node_capacity) {
-		size_t want = (size_t)node + node / 2 + 4096;
-		uint32_t *more = reallocarray(in->leaf_of_node, want, sizeof(*more));
-
-		if (!more)
-			return UINT32_MAX;
-		memset(more + in->leaf_of_node_capacity, 0,
-		       (want - in->leaf_of_node_capacity) * sizeof(*more));
-		in->leaf_of_node = more;
-		in->leaf_of_node_capacity = want;
-	}
+	if (array_reach(&in->leaf_of_node, &in->leaf_of_node_capacity, node, 4096,
+			sizeof(uint32_t)))
+		return UINT32_MAX;
 	if (in->leaf_of_node[node])
 		return in->leaf_of_node[node] - 1;
 	if (array_grow(&p->leaves, p->n_leaves, sizeof(*p->leaves)))
@@ -84,16 +76,6 @@ static uint32_t leaf_of_line(struct profile *p, uint32_t node, const struct tree
 
 /* ---- instructions ---------------------------------------------------------------- */
 
-static int resize_array(void *array, size_t n, size_t size)
-{
-	void **p = array, *more = reallocarray(*p, n, size);
-
-	if (!more)
-		return -ENOMEM;
-	*p = more;
-	return 0;
-}
-
 int profile_keep_instruction(struct profile *p, const struct decode_cache_meaning *m,
 			     const struct decode_cache *lines)
 {
@@ -105,8 +87,8 @@ int profile_keep_instruction(struct profile *p, const struct decode_cache_meanin
 		/* Grows by half: these can be most of all memory. */
 		size_t want = in->instructions_capacity + in->instructions_capacity / 2 + 4096;
 
-		if (resize_array(&in->instructions, want, sizeof(*new)) ||
-		    (!in->kept && resize_array(&in->totals, want, sizeof(*in->totals))))
+		if (array_resize(&in->instructions, want, sizeof(*new)) ||
+		    (!in->kept && array_resize(&in->totals, want, sizeof(*in->totals))))
 			return -ENOMEM;
 		in->instructions_capacity = want;
 	}
@@ -171,8 +153,8 @@ int profile_keep(struct profile_internals *in, uint32_t instruction, uint32_t st
 	if (in->n_samples == in->samples_capacity) {
 		size_t want = in->samples_capacity + in->samples_capacity / 2 + 4096;
 
-		if (resize_array(&in->instruction, want, 4) || resize_array(&in->stream, want, 4) ||
-		    resize_array(&in->weight, want, 4) || resize_array(&in->time, want, 8))
+		if (array_resize(&in->instruction, want, 4) || array_resize(&in->stream, want, 4) ||
+		    array_resize(&in->weight, want, 4) || array_resize(&in->time, want, 8))
 			return -ENOMEM;
 		in->samples_capacity = want;
 	}

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "base/array.h"
 #include "profile/unrolled_path.h"
 
 void unrolled_path_init(struct unrolled_path *p, const struct cct *t,
@@ -26,8 +27,8 @@ static int push_frame(struct unrolled_path *p, uint32_t frame, uint32_t node)
 {
 	size_t capacity = p->capacity;
 
-	if (tree_cursor_reserve(&p->nodes, &capacity, p->n + 1) ||
-	    tree_cursor_reserve(&p->frames, &p->capacity, p->n + 1))
+	if (array_reserve(&p->nodes, &capacity, p->n + 1, sizeof(*p->nodes)) ||
+	    array_reserve(&p->frames, &p->capacity, p->n + 1, sizeof(*p->frames)))
 		return -ENOMEM;
 	p->frames[p->n] = frame;
 	p->nodes[p->n++] = node;
@@ -114,8 +115,8 @@ int unrolled_path_to(struct unrolled_path *p, uint32_t node)
 		return 0;
 	}
 	if (tree_cursor_to(&p->way, node, &same) ||
-	    tree_cursor_reserve(&p->begin, &p->begin_capacity, p->way.n) ||
-	    tree_cursor_reserve(&p->group, &p->group_capacity, p->way.n))
+	    array_reserve(&p->begin, &p->begin_capacity, p->way.n, sizeof(*p->begin)) ||
+	    array_reserve(&p->group, &p->group_capacity, p->way.n, sizeof(*p->group)))
 		return -ENOMEM;
 	from = p->node ? first_to_make(p, same) : 0;
 	if (!from)

@@ -31,6 +31,7 @@
 #include <unistd.h>
 
 #include <pcce/sample.h>
+#include "base/array.h"
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/output_file.h"
@@ -360,14 +361,8 @@ static int mark_traced(struct recorder *r, struct stream_event *e)
 
 	if (!look_for_tracer(r, (pid_t)e->sample->pid))
 		return 0;
-	if (size > r->marked_size) {
-		struct pcce_sample *grown = realloc(r->marked, size);
-
-		if (!grown)
-			return -ENOMEM;
-		r->marked = grown;
-		r->marked_size = size;
-	}
+	if (array_reserve(&r->marked, &r->marked_size, size, 1))
+		return -ENOMEM;
 	memcpy(r->marked, e->sample, size);
 	r->marked->flags |= PCCE_SAMPLE_TRACED;
 	e->sample = r->marked;

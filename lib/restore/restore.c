@@ -31,26 +31,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "restore/restore.h"
 
 #define BLOCK 64 /* words that are compared at once */
-
-static int reserve(void *array, size_t *capacity, size_t n, size_t size)
-{
-	void **p = array, *more;
-	size_t want = *capacity ? *capacity : 64;
-
-	if (n <= *capacity)
-		return 0;
-	while (want < n)
-		want *= 2;
-	more = reallocarray(*p, want, size);
-	if (!more)
-		return -ENOMEM;
-	*p = more;
-	*capacity = want;
-	return 0;
-}
 
 void restore_map_free(struct restore_map *map)
 {
@@ -145,7 +129,7 @@ static int compare_map(struct restore_map *map, const struct restore_ops *ops, v
 	uint64_t word;
 	size_t i;
 
-	if (reserve(&map->changed, &map->changed_capacity, map->n, 1))
+	if (array_reserve(&map->changed, &map->changed_capacity, map->n, 1))
 		return -ENOMEM;
 	for (i = 0; i < map->n && map->frames[i].low < unchanged; i++)
 		map->changed[i] =
@@ -202,7 +186,7 @@ static uint64_t doubt_regions(struct restore_map *map, unsigned int threshold)
 
 static int keep_frame(struct restore_map *map, const struct restore_frame *f)
 {
-	if (reserve(&map->next, &map->next_capacity, map->n_next + 1, sizeof(*f)))
+	if (array_reserve(&map->next, &map->next_capacity, map->n_next + 1, sizeof(*f)))
 		return -ENOMEM;
 	map->next[map->n_next++] = *f;
 	return 0;

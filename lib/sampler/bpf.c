@@ -30,6 +30,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/array.h"
 #include "base/uthash.h"
 #include "bpf/sampler.h"
 #include "sampler/bpf_load.h"
@@ -197,18 +198,18 @@ fail:
 
 static int open_thread_event(struct sampler *s, pid_t tid, int cpu)
 {
-	int event, err, *grown;
+	int event, err;
 
 	event = perf_event_create(&s->attr, tid, cpu);
 	if (event < 0)
 		return -errno;
 	err = bpf_program_attach(s->skel, s->kind, event);
-	grown = err ? NULL : realloc(s->events, (s->n_events + 1) * sizeof(*grown));
-	if (!grown) {
+	if (!err)
+		err = array_grow(&s->events, s->n_events, sizeof(*s->events));
+	if (err) {
 		close(event);
-		return err ? err : -ENOMEM;
+		return err;
 	}
-	s->events = grown;
 	s->events[s->n_events++] = event;
 	return 0;
 }
@@ -240,14 +241,11 @@ static struct watched *find_watched(const struct sampler *s, pid_t tid)
 static int on_birth(void *ctx, const struct perf_sideband_event *e)
 {
 	struct sampler *s = ctx;
-	struct birth *grown;
 
 	if (e->type != SIDEBAND_FORK || e->pid != s->pid)
 		return 0;
-	grown = realloc(s->births, (s->n_births + 1) * sizeof(*grown));
-	if (!grown)
+	if (array_grow(&s->births, s->n_births, sizeof(*s->births)))
 		return -ENOMEM;
-	s->births = grown;
 	s->births[s->n_births++] = (struct birth){e->tid, e->ptid, e->time};
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/message.h"
 #include "sampler/process_tracker.h"
@@ -104,13 +105,11 @@ fail:
 
 static int add_note(struct event_queue *s, struct note note, const char *name)
 {
-	struct note *grown = realloc(s->notes, (s->n_notes + 1) * sizeof(*grown));
-
-	if (grown)
-		s->notes = grown;
-	note.name = grown ? strdup(name) : NULL;
-	if (!note.name)
+	note.name = strdup(name);
+	if (!note.name || array_grow(&s->notes, s->n_notes, sizeof(note))) {
+		free(note.name);
 		return -ENOMEM;
+	}
 	s->notes[s->n_notes++] = note;
 	return 0;
 }

@@ -39,6 +39,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <pcce/selfring.h>
+#include "base/array.h"
 #include "base/clock.h"
 #include "sampler/bus_guard.h"
 #include "sampler/pidns.h"
@@ -279,16 +280,9 @@ static int open_self_ring(struct sampler *s, const char *name)
 	unlink(path);
 	s->any_ring = true;
 	ring.pid_here = pidns_translate(s->pidns, ring.pid_ns, ring.pid, 1);
-	if (s->n == s->capacity) {
-		size_t capacity = s->capacity ? 2 * s->capacity : 16;
-		struct ring *more = realloc(s->rings, capacity * sizeof(*more));
-
-		if (!more) {
-			close_ring(&ring);
-			return -ENOMEM;
-		}
-		s->rings = more;
-		s->capacity = capacity;
+	if (array_grow_from(&s->rings, s->n, &s->capacity, 16, sizeof(ring))) {
+		close_ring(&ring);
+		return -ENOMEM;
 	}
 	for (at = s->n; at > 0 && s->rings[at - 1].start_time > ring.start_time; at--)
 		s->rings[at] = s->rings[at - 1];

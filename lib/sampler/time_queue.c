@@ -4,32 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "sampler/time_queue.h"
-
-static int grow_queue(void **array, size_t *capacity, size_t need, size_t element)
-{
-	size_t larger = *capacity ? *capacity : 1024;
-	void *grown;
-
-	while (larger < need)
-		larger *= 2;
-	if (larger == *capacity)
-		return 0;
-	grown = realloc(*array, larger * element);
-	if (!grown)
-		return -1;
-	*array = grown;
-	*capacity = larger;
-	return 0;
-}
 
 void *time_queue_add(struct time_queue *r, uint64_t time, uint32_t kind, size_t size)
 {
 	size_t padded = (size + 7) & ~(size_t)7;
 	struct time_queue_item *item;
 
-	if (grow_queue((void **)&r->items, &r->capacity, r->n + 1, sizeof(*r->items)) ||
-	    grow_queue((void **)&r->bytes, &r->bytes_capacity, r->used + padded, 1))
+	if (array_reserve(&r->items, &r->capacity, r->n + 1, sizeof(*r->items)) ||
+	    array_reserve(&r->bytes, &r->bytes_capacity, r->used + padded, 1))
 		return NULL;
 	item = &r->items[r->n];
 	*item = (struct time_queue_item){

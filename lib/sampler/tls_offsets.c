@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <pcce/abi.h>
+#include "base/array.h"
 #include "base/uthash.h"
 #include "base/mapped_file.h"
 #include "elf/module.h"
@@ -152,15 +153,10 @@ static bool read_got_slot(struct tls_offsets *p, const struct slot *slot)
 
 static void add_waiting_slot(struct tls_offsets *p, pid_t pid, uint64_t address)
 {
-	struct slot slot = {pid, address, 0}, *grown;
+	struct slot slot = {pid, address, 0};
 
-	if (read_got_slot(p, &slot))
-		return;
-	grown = realloc(p->slots, (p->n_slots + 1) * sizeof(*grown));
-	if (!grown)
-		return;
-	p->slots = grown;
-	p->slots[p->n_slots++] = slot;
+	if (!read_got_slot(p, &slot) && !array_grow(&p->slots, p->n_slots, sizeof(slot)))
+		p->slots[p->n_slots++] = slot;
 }
 
 void tls_offsets_retry(struct tls_offsets *p)

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/uthash.h"
 #include "base/mapped_file.h"
 #include "elf/module.h"
@@ -132,18 +133,16 @@ static int write_module(struct record_modules *m, const struct entry *e)
 static int add_file(struct record_modules *m, const char *path, int fd, char *key,
 		    struct entry **out)
 {
-	struct entry *e = calloc(1, sizeof(*e)), **grown;
+	struct entry *e = calloc(1, sizeof(*e));
 	size_t length;
 
-	grown = e ? realloc(m->all, (m->n + 1) * sizeof(*grown)) : NULL;
-	if (!grown) {
+	if (!e || array_grow(&m->all, m->n, sizeof(struct entry *))) {
 		free(e);
 		free(key);
 		if (fd >= 0)
 			close(fd);
 		return -ENOMEM;
 	}
-	m->all = grown;
 	m->all[m->n] = e;
 	e->key = key;
 	e->path = strdup(path);

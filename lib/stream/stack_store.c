@@ -34,7 +34,7 @@ struct thread {
 	UT_hash_handle hh;
 	uint64_t key; /* pid and tid */
 	struct level *levels;
-	uint32_t n;
+	size_t n;
 };
 
 /* PCCE_SAMPLE_BY_CONTENT: the segments that a recording's names identify. */
@@ -226,7 +226,7 @@ int stack_store_take(struct stack_store *all, const struct pcce_sample *s,
 		/* From a page that the program has written to: a place that there cannot be. */
 		if (segment->index >= PCCE_AREA_SEGMENTS || !segment->generation)
 			continue;
-		if (array_reach(&t->levels, &t->n, (uint32_t)segment->index, 8, sizeof(*t->levels)))
+		if (array_reach(&t->levels, &t->n, segment->index, 8, sizeof(*t->levels)))
 			return -ENOMEM;
 		node = segment->index ? lookup(t, segment->index - 1, segment->base.id) : NULL;
 		node = stack_store_intern(all, node, segment->entry);
@@ -289,7 +289,6 @@ int stack_store_complete(struct stack_store *all, const struct pcce_sample *s,
 	uint64_t generation = s->below;
 	struct pcce_segment *to;
 	struct level *level;
-	void *grown;
 	uint32_t n;
 
 	*out = s;
@@ -301,13 +300,8 @@ int stack_store_complete(struct stack_store *all, const struct pcce_sample *s,
 	if (!n && !s->n_segments)
 		return 0;
 	size = entries + n * sizeof(*to) + s->n_stack * sizeof(uint64_t);
-	if (size > all->complete_size) {
-		grown = realloc(all->complete, size);
-		if (!grown)
-			return -ENOMEM;
-		all->complete = grown;
-		all->complete_size = size;
-	}
+	if (array_reserve(&all->complete, &all->complete_size, size, 1))
+		return -ENOMEM;
 	memcpy(all->complete, s, entries);
 	all->complete->n_segments = n;
 	to = (struct pcce_segment *)((char *)all->complete + entries);
@@ -337,19 +331,9 @@ int stack_store_flatten_newest(const struct stack_node *below, uint64_t segments
 	uint64_t known = below ? below->content.depth + 1 : 0,
 		 n = (known < segments ? known : segments) * PCCE_SEGMENT_ENTRIES,
 		 total = n + s->n_entries;
-	struct pcce_entry *grown;
 
-	if (total > out->capacity) {
-		uint64_t want = out->capacity ? out->capacity : 1024;
-
-		while (want < total)
-			want *= 2;
-		grown = reallocarray(out->entries, want, sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		out->entries = grown;
-		out->capacity = (uint32_t)want;
-	}
+	if (array_reserve(&out->entries, &out->capacity, total, sizeof(*out->entries)))
+		return -ENOMEM;
 	if (s->n_entries)
 		memcpy(out->entries + n, pcce_sample_entries(s),
 		       s->n_entries * sizeof(*out->entries));

@@ -54,7 +54,8 @@ size_t stack_store_count(const struct stack_store *all);
 
 struct stack_store_flat {
 	struct pcce_entry *entries;
-	uint32_t n, capacity;
+	uint32_t n;
+	size_t capacity;
 };
 
 /* For users that build stacks themselves: a segment on top of `below`; NULL: out of memory. */

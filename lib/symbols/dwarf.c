@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/sorted.h"
 #include "symbols/dwarf.h"
 
@@ -36,7 +37,7 @@ struct dwarf_chains {
 	size_t n;
 	struct tree_place *places;
 	struct link *links;
-	size_t n_links, links_capacity;
+	size_t n_links;
 	Dwarf_Files *files; /* of the current unit */
 	int error;
 };
@@ -78,18 +79,9 @@ static const char *die_name(Dwarf_Die *die)
 
 static uint32_t add_chain_link(struct dwarf_chains *c, const struct link *link)
 {
-	if (c->n_links == c->links_capacity) {
-		size_t larger = c->links_capacity ? c->links_capacity * 2 : 1024;
-		struct link *grown = realloc(c->links, larger * sizeof(*grown));
-
-		if (!grown || larger >= NO_LINK) {
-			c->error = -ENOMEM;
-			if (grown)
-				c->links = grown;
-			return NO_LINK;
-		}
-		c->links = grown;
-		c->links_capacity = larger;
+	if (c->n_links == NO_LINK || array_grow(&c->links, c->n_links, sizeof(*link))) {
+		c->error = -ENOMEM;
+		return NO_LINK;
 	}
 	c->links[c->n_links] = *link;
 	return (uint32_t)c->n_links++;

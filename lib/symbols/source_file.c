@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "symbols/debuginfo.h"
 #include "symbols/source_file.h"
 
@@ -68,20 +69,11 @@ static int find_source(const char *path, const struct source_file_dirs *dirs, co
 
 static int split_lines(struct source_file *f)
 {
-	size_t capacity = 0;
-
 	for (char *at = f->text; *at;) {
 		char *end = strchrnul(at, '\n');
 
-		if (f->n == capacity) {
-			char **more = reallocarray(f->lines, capacity ? capacity * 2 : 256,
-						   sizeof(*more));
-
-			if (!more)
-				return -ENOMEM;
-			f->lines = more;
-			capacity = capacity ? capacity * 2 : 256;
-		}
+		if (array_grow(&f->lines, f->n, sizeof(*f->lines)))
+			return -ENOMEM;
 		f->lines[f->n++] = at;
 		if (!*end)
 			break;

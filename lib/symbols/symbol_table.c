@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <libiberty/demangle.h>
+#include "base/array.h"
 #include "base/sorted.h"
 #include "base/hash_table.h"
 #include "symbols/symbol_table.h"
@@ -33,10 +34,10 @@ HASH_TABLE_TYPE(string_table, uint32_t);
 struct symbol_table {
 	enum symbol_table_style style;
 	struct string *strings;
-	size_t n_strings, strings_capacity;
+	size_t n_strings;
 	struct string_table by_text; /* index of a string + 1 */
 	struct symbol_table_entry *symbols;
-	size_t n_symbols, symbols_capacity;
+	size_t n_symbols;
 	struct record_module *modules;
 	uint32_t n_modules;
 };
@@ -112,21 +113,13 @@ uint32_t symbol_table_intern(struct symbol_table *n, const char *text)
 {
 	struct text_key key = {text, hash_text(text)};
 	uint32_t *slot = string_table_slot(&n->by_text, n, key.hash, &key);
-	struct string *more;
 
 	if (!slot)
 		return UINT32_MAX;
 	if (*slot)
 		return *slot - 1;
-	if (n->n_strings == n->strings_capacity) {
-		size_t want = n->strings_capacity ? n->strings_capacity * 2 : 512;
-
-		more = reallocarray(n->strings, want, sizeof(*more));
-		if (!more)
-			return UINT32_MAX;
-		n->strings = more;
-		n->strings_capacity = want;
-	}
+	if (array_grow(&n->strings, n->n_strings, sizeof(*n->strings)))
+		return UINT32_MAX;
 	n->strings[n->n_strings] = (struct string){.text = strdup(text), .hash = key.hash};
 	if (!n->strings[n->n_strings].text)
 		return UINT32_MAX;
@@ -320,15 +313,8 @@ int symbol_table_add_symbol(struct symbol_table *n, const struct pcce_rec_symbol
 {
 	struct symbol_table_entry *s;
 
-	if (n->n_symbols == n->symbols_capacity) {
-		size_t want = n->symbols_capacity ? n->symbols_capacity * 2 : 1024;
-
-		s = reallocarray(n->symbols, want, sizeof(*s));
-		if (!s)
-			return -ENOMEM;
-		n->symbols = s;
-		n->symbols_capacity = want;
-	}
+	if (array_grow(&n->symbols, n->n_symbols, sizeof(*s)))
+		return -ENOMEM;
 	s = &n->symbols[n->n_symbols];
 	*s = (struct symbol_table_entry){
 		.vaddr = rec->vaddr,

@@ -59,15 +59,8 @@ static int symbol_rank(const GElf_Sym *sym, const char *name, bool hidden)
 
 static int add_elf_symbol(struct symbols *s, struct symbol_table_entry symbol)
 {
-	if (s->n == s->capacity) {
-		size_t larger = s->capacity ? s->capacity * 2 : 1024;
-		struct symbol_table_entry *grown = realloc(s->all, larger * sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		s->all = grown;
-		s->capacity = larger;
-	}
+	if (array_grow_from(&s->all, s->n, &s->capacity, 1024, sizeof(symbol)))
+		return -ENOMEM;
 	s->all[s->n++] = symbol;
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "tree/bottom_up.h"
 
 struct path {
@@ -25,18 +26,7 @@ struct bottom_up_paths {
 
 static int reserve_paths(struct bottom_up *c)
 {
-	size_t want = c->tree.capacity;
-	struct bottom_up_paths *more;
-
-	if (want <= c->n_paths)
-		return 0;
-	more = reallocarray(c->paths, want, sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	memset(more + c->n_paths, 0, (want - c->n_paths) * sizeof(*more));
-	c->paths = more;
-	c->n_paths = want;
-	return 0;
+	return array_reach(&c->paths, &c->n_paths, c->tree.capacity - 1, 1, sizeof(*c->paths));
 }
 
 /* Returns the key that a node of the tree of contexts has in this tree. inner: the frame that it

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "base/hash_table.h"
 #include "api/frame_names.h"
 #include "tree/builder.h"
@@ -40,10 +41,10 @@ struct tree_builder {
 	bool inlining;
 	struct link *links;
 	struct link_keys *of_link;
-	size_t n_links, links_capacity;
+	size_t n_links;
 	struct link_table by_content; /* links, index + 1 */
 	const struct cct_key **keys;
-	size_t n_keys, keys_capacity;
+	size_t n_keys;
 };
 
 static uint64_t hash_link(const struct link *l)
@@ -141,16 +142,8 @@ static void set_call_place(const struct tree_builder *b, const struct link *l, s
 
 static int add_key(struct tree_builder *b, const struct cct_key *key)
 {
-	if (b->n_keys == b->keys_capacity) {
-		size_t want = b->keys_capacity ? b->keys_capacity * 2 : 1024;
-		const struct cct_key **more =
-			reallocarray(b->keys, want, sizeof(const struct cct_key *));
-
-		if (!more)
-			return -ENOMEM;
-		b->keys = more;
-		b->keys_capacity = want;
-	}
+	if (array_grow(&b->keys, b->n_keys, sizeof(const struct cct_key *)))
+		return -ENOMEM;
 	b->keys[b->n_keys] = cct_intern(b->tree, key);
 	return b->keys[b->n_keys++] ? 0 : -ENOMEM;
 }
@@ -206,19 +199,9 @@ __attribute__((noinline)) static uint32_t add_link(struct tree_builder *b, const
 {
 	uint32_t first = b->n_keys;
 
-	if (b->n_links == b->links_capacity) {
-		size_t want = b->links_capacity ? b->links_capacity * 2 : 1024;
-		struct link *more = reallocarray(b->links, want, sizeof(*more));
-		struct link_keys *of = reallocarray(b->of_link, want, sizeof(*of));
-
-		if (more)
-			b->links = more;
-		if (of)
-			b->of_link = of;
-		if (!more || !of)
-			return UINT32_MAX;
-		b->links_capacity = want;
-	}
+	if (array_grow(&b->links, b->n_links, sizeof(*l)) ||
+	    array_grow(&b->of_link, b->n_links, sizeof(*b->of_link)))
+		return UINT32_MAX;
 	if (make_keys(b, l))
 		return UINT32_MAX;
 	b->links[b->n_links] = *l;

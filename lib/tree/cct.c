@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "base/hash_table.h"
 #include "tree/cct.h"
 
@@ -71,14 +72,10 @@ static const struct cct_key *intern_key(struct cct_keys *k, const struct cct_key
 	if (*slot)
 		return key_at(k, *slot - 1);
 	if (k->n == k->capacity * BLOCK) {
-		struct cct_key **more =
-			reallocarray(k->blocks, k->capacity + 1, sizeof(struct cct_key *));
-
-		if (!more)
+		if (array_grow(&k->blocks, k->capacity, sizeof(struct cct_key *)))
 			return NULL;
-		k->blocks = more;
-		more[k->capacity] = malloc(BLOCK * sizeof(struct cct_key));
-		if (!more[k->capacity])
+		k->blocks[k->capacity] = malloc(BLOCK * sizeof(struct cct_key));
+		if (!k->blocks[k->capacity])
 			return NULL;
 		k->capacity++;
 	}
@@ -189,18 +186,14 @@ static int index_children(struct cct *t)
 __attribute__((noinline)) static uint32_t
 add_child(struct cct *t, uint32_t parent, const struct cct_key *key, struct cct_child *slot)
 {
-	struct cct_node *more;
-
 	if (t->n >= UINT32_MAX - 1)
 		return UINT32_MAX;
 	if (t->n == t->capacity) {
 		/* Grow by half only, because a tree can use most of the memory. */
 		size_t want = t->capacity + t->capacity / 2 + 1;
 
-		more = reallocarray(t->nodes, want, sizeof(*more));
-		if (!more)
+		if (array_resize(&t->nodes, want, sizeof(*t->nodes)))
 			return UINT32_MAX;
-		t->nodes = more;
 		t->capacity = want;
 	}
 	t->nodes[t->n] = (struct cct_node){
@@ -311,15 +304,8 @@ struct orders {
 
 static int add_order(const struct cct *t, uint32_t node, struct orders *o, size_t n)
 {
-	if (n == o->capacity) {
-		size_t want = o->capacity ? o->capacity * 2 : 256;
-		struct order *more = reallocarray(o->list, want, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		o->list = more;
-		o->capacity = want;
-	}
+	if (array_grow_from(&o->list, n, &o->capacity, 256, sizeof(*o->list)))
+		return -ENOMEM;
 	o->list[n] = (struct order){node, &t->nodes[node],
 				    symbol_table_string(o->rules.names, t->nodes[node].key->name)};
 	return 0;

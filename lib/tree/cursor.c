@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "tree/cursor.h"
 
 void tree_cursor_init(struct tree_cursor *w, const struct cct *t)
@@ -18,23 +19,6 @@ void tree_cursor_free(struct tree_cursor *w)
 	*w = (struct tree_cursor){0};
 }
 
-int tree_cursor_reserve(uint32_t **list, size_t *capacity, size_t n)
-{
-	size_t want = *capacity ? *capacity : 256;
-	uint32_t *more;
-
-	if (n <= *capacity)
-		return 0;
-	while (want < n)
-		want *= 2;
-	more = reallocarray(*list, want, sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	*list = more;
-	*capacity = want;
-	return 0;
-}
-
 int tree_cursor_to(struct tree_cursor *w, uint32_t node, size_t *same)
 {
 	size_t n = 0;
@@ -44,14 +28,14 @@ int tree_cursor_to(struct tree_cursor *w, uint32_t node, size_t *same)
 			w->n--;
 		if (w->n && w->nodes[w->n - 1] == node)
 			break;
-		if (tree_cursor_reserve(&w->turned, &w->turned_capacity, n + 1))
+		if (array_reserve(&w->turned, &w->turned_capacity, n + 1, sizeof(*w->turned)))
 			return -ENOMEM;
 		w->turned[n++] = node;
 	}
 	if (!node)
 		w->n = 0;
 	*same = w->n;
-	if (tree_cursor_reserve(&w->nodes, &w->capacity, w->n + n))
+	if (array_reserve(&w->nodes, &w->capacity, w->n + n, sizeof(*w->nodes)))
 		return -ENOMEM;
 	while (n)
 		w->nodes[w->n++] = w->turned[--n];

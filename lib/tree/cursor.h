@@ -23,7 +23,4 @@ void tree_cursor_free(struct tree_cursor *w);
 /* Moves to a node. *same: number of first nodes that both paths share. 0 or -ENOMEM. */
 int tree_cursor_to(struct tree_cursor *w, uint32_t node, size_t *same);
 
-/* Makes room for n numbers in a list. 0 or -ENOMEM. */
-int tree_cursor_reserve(uint32_t **list, size_t *capacity, size_t n);
-
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "tree/selection.h"
 
 static int invalid(struct error *why, const char *text, const char *what)
@@ -14,25 +15,11 @@ static int invalid(struct error *why, const char *text, const char *what)
 
 /* ---- parsing --------------------------------------------------------------------- */
 
-/* Makes room for one more element. */
-static int reserve_element(void **list, size_t n, size_t size)
-{
-	void *more;
-
-	if (n & (n - 1))
-		return 0;
-	more = reallocarray(*list, n ? n * 2 : 1, size);
-	if (!more)
-		return -ENOMEM;
-	*list = more;
-	return 0;
-}
-
 static int add_word(struct select_words *to, const char *from, size_t length)
 {
 	char *word = strndup(from, length);
 
-	if (!word || reserve_element((void **)&to->list, to->n, sizeof(*to->list))) {
+	if (!word || array_grow(&to->list, to->n, sizeof(*to->list))) {
 		free(word);
 		return -ENOMEM;
 	}
@@ -83,7 +70,7 @@ int select_add_numbers(struct select_numbers *to, const char *text, struct error
 		if (end == at || errno || n > UINT32_MAX || *at < '0' || *at > '9' ||
 		    (*end && *end != ','))
 			return invalid(why, text, "is not a list of numbers");
-		if (reserve_element((void **)&to->list, to->n, sizeof(*to->list)))
+		if (array_grow(&to->list, to->n, sizeof(*to->list)))
 			return -ENOMEM;
 		to->list[to->n++] = n;
 		at = end;
@@ -97,7 +84,7 @@ int select_add_pattern(struct select_patterns *to, const char *text, struct erro
 	char reason[256];
 	int r;
 
-	if (reserve_element((void **)&to->list, to->n, sizeof(*to->list)))
+	if (array_grow(&to->list, to->n, sizeof(*to->list)))
 		return -ENOMEM;
 	r = regcomp(&to->list[to->n], text, REG_EXTENDED | REG_NOSUB);
 	if (r == REG_ESPACE)
@@ -153,7 +140,7 @@ int select_add_range(struct select_ranges *to, const char *text, struct error *w
 			       "(until the end)");
 	if (range.from.share == range.to.share && range.from.value > range.to.value)
 		return invalid(why, text, "ends before it begins");
-	if (reserve_element((void **)&to->list, to->n, sizeof(*to->list)))
+	if (array_grow(&to->list, to->n, sizeof(*to->list)))
 		return -ENOMEM;
 	to->list[to->n++] = range;
 	return 0;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "format/format_list.h"
 #include "view/model.h"
 
@@ -49,19 +50,15 @@ int view_model_focus(struct view_model *m, char **which, const char *text, struc
 
 int view_model_zoom(struct view_model *m, const char *function)
 {
-	char **more;
-
 	if (!function) {
 		if (m->n_zooms)
 			free(m->zooms[--m->n_zooms]);
 		return 0;
 	}
-	more = reallocarray(m->zooms, m->n_zooms + 1, sizeof(*more));
-	if (!more)
+	if (array_grow(&m->zooms, m->n_zooms, sizeof(*m->zooms)))
 		return -ENOMEM;
-	m->zooms = more;
-	more[m->n_zooms] = strdup(function);
-	return more[m->n_zooms] ? (m->n_zooms++, 0) : -ENOMEM;
+	m->zooms[m->n_zooms] = strdup(function);
+	return m->zooms[m->n_zooms] ? (m->n_zooms++, 0) : -ENOMEM;
 }
 
 /* Selects the samples that match the user's choices and the command line. The temporary objects

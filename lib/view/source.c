@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "base/text.h"
 #include "tree/flat_profile.h"
 #include "format/format.h"
@@ -24,20 +25,13 @@ struct found { /* one line, as found in the profile */
 
 struct found_list {
 	struct found *list;
-	size_t n, capacity;
+	size_t n;
 };
 
 static int add_found_line(struct found_list *l, const struct found *f)
 {
-	if (l->n == l->capacity) {
-		size_t want = l->capacity ? l->capacity * 2 : 64;
-		struct found *more = reallocarray(l->list, want, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		l->list = more;
-		l->capacity = want;
-	}
+	if (array_grow(&l->list, l->n, sizeof(*l->list)))
+		return -ENOMEM;
 	l->list[l->n++] = *f;
 	return 0;
 }

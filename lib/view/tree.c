@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "base/text.h"
 #include "format/format.h"
 #include "format/frame_text.h"
@@ -99,15 +100,8 @@ static size_t count_children(const struct view_tree *v, uint32_t node, size_t *h
 
 static int add_tree_row(struct view_tree *v, const struct view_row *row)
 {
-	if (v->list.n == v->rows_capacity) {
-		size_t want = v->rows_capacity ? v->rows_capacity * 2 : 256;
-		struct view_row *more = reallocarray(v->rows, want, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		v->rows = more;
-		v->rows_capacity = want;
-	}
+	if (array_grow_from(&v->rows, v->list.n, &v->rows_capacity, 256, sizeof(*v->rows)))
+		return -ENOMEM;
 	if (!row->hidden)
 		v->row_of[row->node] = v->list.n;
 	v->rows[v->list.n++] = *row;
@@ -130,15 +124,8 @@ static int enter_node(const struct view_tree *v, struct levels *l, uint32_t node
 {
 	struct level *to;
 
-	if (l->n == l->capacity) {
-		size_t want = l->capacity ? l->capacity * 2 : 64;
-
-		to = reallocarray(l->list, want, sizeof(*to));
-		if (!to)
-			return -ENOMEM;
-		l->list = to;
-		l->capacity = want;
-	}
+	if (array_grow_from(&l->list, l->n, &l->capacity, 64, sizeof(*to)))
+		return -ENOMEM;
 	to = &l->list[l->n++];
 	*to = (struct level){.node = node};
 	to->left = count_children(v, node, &to->hidden);
