@@ -5,21 +5,26 @@
  * when half of it is. There is no allocation and no link per element, so a table of millions of
  * elements stays small, and a lookup of a slot is one cache miss. Large arrays are in huge pages.
  *
- *   HASH_TABLE_TYPE(NAME, SLOT);                   in a header or in a .c file
- *   HASH_TABLE_FUNCTIONS(NAME, SLOT, KEY, OWNER)   in a .c file
+ *   HASH_TABLE_TYPE(NAME, SLOT);                      in a header or in a .c file
+ *   HASH_TABLE_FUNCTIONS(NAME, SLOT, KEY, OWNER, IN_USE, HASH, MATCHES);      in a .c file
  *
  * define struct NAME, which is empty when it is all zeros, and static functions for it. A SLOT is
  * an element, or the index of an element in an array of the caller, plus 1. Free slots are all
  * zeros. KEY is what elements are found by. OWNER is what the functions below need to read an
- * element, mostly the structure that holds the array; void if they need nothing. Before
- * HASH_TABLE_FUNCTIONS, the file defines three functions:
+ * element, mostly the structure that holds the array; void if they need nothing. Three expressions
+ * use a slot `const SLOT *s`; the second and third one also use `const OWNER *o`:
  *
- *   bool NAME_in_use(const SLOT *s);                                  false: the slot is free
- *   uint64_t NAME_slot_hash(const OWNER *o, const SLOT *s);           of a slot in use
- *   bool NAME_matches(const OWNER *o, const SLOT *s, const KEY *key);
+ *   IN_USE    false: the slot is free
+ *   HASH      the hash of the key of a slot in use
+ *   MATCHES   whether a slot in use has the key `const KEY *key`
  *
- * The low bits of a hash choose the slot, so they must depend on the whole key. NAME_slot_hash
- * returns what the caller passes as the hash of the same key; it runs only when the table grows.
+ * For example, in a table of indices:
+ *
+ *   HASH_TABLE_FUNCTIONS(name_table, uint32_t, char, struct names, *s,
+ *			  hash_name(o->list[*s - 1]), !strcmp(o->list[*s - 1], key));
+ *
+ * The low bits of a hash choose the slot, so they must depend on the whole key. HASH is what the
+ * caller passes as the hash of the same key; it is used only when the table grows.
  *
  * Generated functions:
  *
@@ -76,7 +81,24 @@
 	}
 
 /* Ends with a declaration, so that a semicolon can follow. */
-#define HASH_TABLE_FUNCTIONS(NAME, SLOT, KEY, OWNER)                                            \
+#define HASH_TABLE_FUNCTIONS(NAME, SLOT, KEY, OWNER, IN_USE, HASH, MATCHES)                     \
+	static inline bool NAME##_in_use(const SLOT *s)                                         \
+	{                                                                                       \
+		return IN_USE;                                                                  \
+	}                                                                                       \
+                                                                                                \
+	static inline uint64_t NAME##_slot_hash(const OWNER *o, const SLOT *s)                  \
+	{                                                                                       \
+		(void)o;                                                                        \
+		return HASH;                                                                    \
+	}                                                                                       \
+                                                                                                \
+	static inline bool NAME##_matches(const OWNER *o, const SLOT *s, const KEY *key)        \
+	{                                                                                       \
+		(void)o;                                                                        \
+		return MATCHES;                                                                 \
+	}                                                                                       \
+                                                                                                \
 	__attribute__((noinline, unused)) static int NAME##_reserve(struct NAME *t,             \
 								    const OWNER *o, size_t n)   \
 	{                                                                                       \

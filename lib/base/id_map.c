@@ -14,25 +14,8 @@ static uint64_t hash_words(const uint64_t *words)
 	return h;
 }
 
-static bool id_map_table_in_use(const struct id_map_entry *e)
-{
-	return e->number;
-}
-
-static uint64_t id_map_table_slot_hash(const void *none, const struct id_map_entry *e)
-{
-	(void)none;
-	return hash_words(e->words);
-}
-
-static bool id_map_table_matches(const void *none, const struct id_map_entry *e,
-				 const uint64_t *words)
-{
-	(void)none;
-	return !memcmp(e->words, words, sizeof(e->words));
-}
-
-HASH_TABLE_FUNCTIONS(id_map_table, struct id_map_entry, uint64_t, void);
+HASH_TABLE_FUNCTIONS(id_map_table, struct id_map_entry, uint64_t, void, s->number,
+		     hash_words(s->words), !memcmp(s->words, key, sizeof(s->words)));
 
 struct id_map_entry *id_map_find(struct id_map *t, const uint64_t *words)
 {

@@ -64,28 +64,16 @@ static uint64_t *frames_of(struct profile_sum *sum)
 	return (uint64_t *)(sum->entries + sum->key.n_entries);
 }
 
-static bool sum_table_in_use(const uint32_t *slot)
+static bool has_key(struct profile_sum *sum, const struct sum_key *key)
 {
-	return *slot;
-}
-
-static uint64_t sum_table_slot_hash(const struct merge_sums *s, const uint32_t *slot)
-{
-	return s->list[*slot - 1]->hash;
-}
-
-static bool sum_table_matches(const struct merge_sums *s, const uint32_t *slot,
-			      const struct sum_key *key)
-{
-	struct profile_sum *sum = s->list[*slot - 1];
-
 	return sum->hash == key->hash && !memcmp(&sum->key, key->key, sizeof(sum->key)) &&
 	       !memcmp(sum->entries, key->entries, sum->key.n_entries * sizeof(*sum->entries)) &&
 	       (!sum->key.n_stack ||
 		!memcmp(frames_of(sum), key->frames, sum->key.n_stack * sizeof(*key->frames)));
 }
 
-HASH_TABLE_FUNCTIONS(sum_table, uint32_t, struct sum_key, struct merge_sums);
+HASH_TABLE_FUNCTIONS(sum_table, uint32_t, struct sum_key, struct merge_sums, *s,
+		     o->list[*s - 1]->hash, has_key(o->list[*s - 1], key));
 
 struct merge_sums *merge_sums_new(void)
 {

@@ -100,24 +100,8 @@ struct decode_cache {
 
 /* ---- hash tables ----------------------------------------------------------------- */
 
-static bool state_table_in_use(const struct state *s)
-{
-	return s->hash[0];
-}
-
-static uint64_t state_table_slot_hash(const void *none, const struct state *s)
-{
-	(void)none;
-	return s->hash[0];
-}
-
-static bool state_table_matches(const void *none, const struct state *s, const XXH128_hash_t *hash)
-{
-	(void)none;
-	return s->hash[0] == hash->low64 && s->hash[1] == hash->high64;
-}
-
-HASH_TABLE_FUNCTIONS(state_table, struct state, XXH128_hash_t, void);
+HASH_TABLE_FUNCTIONS(state_table, struct state, XXH128_hash_t, void, s->hash[0], s->hash[0],
+		     s->hash[0] == key->low64 && s->hash[1] == key->high64);
 
 static uint64_t hash_spot(const struct spot *s)
 {
@@ -126,44 +110,11 @@ static uint64_t hash_spot(const struct spot *s)
 	return (h ^ h >> 32) * 0xff51afd7ed558ccdULL >> 20;
 }
 
-static bool spot_table_in_use(const struct spot *s)
-{
-	return s->state;
-}
+HASH_TABLE_FUNCTIONS(spot_table, struct spot, struct spot, void, s->state, hash_spot(s),
+		     s->state == key->state && s->place == key->place);
 
-static uint64_t spot_table_slot_hash(const void *none, const struct spot *s)
-{
-	(void)none;
-	return hash_spot(s);
-}
-
-static bool spot_table_matches(const void *none, const struct spot *s, const struct spot *key)
-{
-	(void)none;
-	return s->state == key->state && s->place == key->place;
-}
-
-HASH_TABLE_FUNCTIONS(spot_table, struct spot, struct spot, void);
-
-static bool context_table_in_use(const struct numbered_context *c)
-{
-	return c->hash;
-}
-
-static uint64_t context_table_slot_hash(const void *none, const struct numbered_context *c)
-{
-	(void)none;
-	return c->hash;
-}
-
-static bool context_table_matches(const void *none, const struct numbered_context *c,
-				  const uint64_t *hash)
-{
-	(void)none;
-	return c->hash == *hash;
-}
-
-HASH_TABLE_FUNCTIONS(context_table, struct numbered_context, uint64_t, void);
+HASH_TABLE_FUNCTIONS(context_table, struct numbered_context, uint64_t, void, s->hash, s->hash,
+		     s->hash == *key);
 
 struct decode_cache *decode_cache_new(struct address_spaces *spaces, struct stack_store *segments,
 				      struct tree_builder *b, struct thread_origins *origins,

@@ -26,43 +26,14 @@ static uint64_t hash_pair(uint64_t a, uint64_t b)
 	return (a ^ a >> 32) * 0xc4ceb9fe1a85ec53ULL >> 16;
 }
 
-static bool point_table_in_use(const uint32_t *slot)
-{
-	return *slot;
-}
+HASH_TABLE_FUNCTIONS(point_table, uint32_t, struct sample_point, struct sample_points, *s,
+		     hash_pair(o->list[*s - 1].space, o->list[*s - 1].ip),
+		     o->list[*s - 1].ip == key->ip && o->list[*s - 1].space == key->space);
 
-static uint64_t point_table_slot_hash(const struct sample_points *p, const uint32_t *slot)
-{
-	return hash_pair(p->list[*slot - 1].space, p->list[*slot - 1].ip);
-}
-
-static bool point_table_matches(const struct sample_points *p, const uint32_t *slot,
-				const struct sample_point *key)
-{
-	return p->list[*slot - 1].ip == key->ip && p->list[*slot - 1].space == key->space;
-}
-
-HASH_TABLE_FUNCTIONS(point_table, uint32_t, struct sample_point, struct sample_points);
-
-static bool place_table_in_use(const uint32_t *slot)
-{
-	return *slot;
-}
-
-static uint64_t place_table_slot_hash(const struct sample_points *p, const uint32_t *slot)
-{
-	return hash_pair(p->places[*slot - 1].module, p->places[*slot - 1].vaddr);
-}
-
-static bool place_table_matches(const struct sample_points *p, const uint32_t *slot,
-				const struct tree_place *place)
-{
-	const struct tree_place *known = &p->places[*slot - 1];
-
-	return known->vaddr == place->vaddr && known->module == place->module;
-}
-
-HASH_TABLE_FUNCTIONS(place_table, uint32_t, struct tree_place, struct sample_points);
+HASH_TABLE_FUNCTIONS(place_table, uint32_t, struct tree_place, struct sample_points, *s,
+		     hash_pair(o->places[*s - 1].module, o->places[*s - 1].vaddr),
+		     o->places[*s - 1].vaddr == key->vaddr &&
+			     o->places[*s - 1].module == key->module);
 
 struct sample_points *sample_points_new(struct address_spaces *spaces)
 {

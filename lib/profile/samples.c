@@ -19,25 +19,13 @@ static uint64_t hash_leaf(const struct tree_leaf *l)
 	return (h ^ h >> 29 ^ l->file) * 0xff51afd7ed558ccdULL >> 16;
 }
 
-static bool leaf_table_in_use(const uint32_t *slot)
+static bool is_same_leaf(const struct tree_leaf *l, const struct tree_leaf *key)
 {
-	return *slot;
-}
-
-static uint64_t leaf_table_slot_hash(const struct profile *p, const uint32_t *slot)
-{
-	return hash_leaf(&p->leaves[*slot - 1]);
-}
-
-static bool leaf_table_matches(const struct profile *p, const uint32_t *slot,
-			       const struct tree_leaf *key)
-{
-	const struct tree_leaf *l = &p->leaves[*slot - 1];
-
 	return l->base == key->base && l->file == key->file && l->line == key->line;
 }
 
-HASH_TABLE_FUNCTIONS(leaf_table, uint32_t, struct tree_leaf, struct profile);
+HASH_TABLE_FUNCTIONS(leaf_table, uint32_t, struct tree_leaf, struct profile, *s,
+		     hash_leaf(&o->leaves[*s - 1]), is_same_leaf(&o->leaves[*s - 1], key));
 
 /* Returns the number of the only leaf of a node, where lines are not told apart. UINT32_MAX: no
  * memory. */

@@ -12,23 +12,9 @@ static uint64_t hash_stack_row(const struct stack_row *row)
 	return (h ^ h >> 32) * 0xff51afd7ed558ccdULL >> 20;
 }
 
-static bool stack_row_table_in_use(const uint32_t *slot)
-{
-	return *slot;
-}
-
-static uint64_t stack_row_table_slot_hash(const struct stack_table *t, const uint32_t *slot)
-{
-	return hash_stack_row(&t->list[*slot - 1]);
-}
-
-static bool stack_row_table_matches(const struct stack_table *t, const uint32_t *slot,
-				    const struct stack_row *row)
-{
-	return t->list[*slot - 1].prefix == row->prefix && t->list[*slot - 1].line == row->line;
-}
-
-HASH_TABLE_FUNCTIONS(stack_row_table, uint32_t, struct stack_row, struct stack_table);
+HASH_TABLE_FUNCTIONS(stack_row_table, uint32_t, struct stack_row, struct stack_table, *s,
+		     hash_stack_row(&o->list[*s - 1]),
+		     o->list[*s - 1].prefix == key->prefix && o->list[*s - 1].line == key->line);
 
 int stack_table_new(const struct profile *p, struct locations *l, struct stack_table *t)
 {

@@ -67,24 +67,7 @@ static uint64_t hash_sample(uint32_t space, const struct pcce_sample *s,
 	return h ? h : 1;
 }
 
-static bool seen_table_in_use(const uint64_t *slot)
-{
-	return *slot;
-}
-
-static uint64_t seen_table_slot_hash(const void *none, const uint64_t *slot)
-{
-	(void)none;
-	return *slot;
-}
-
-static bool seen_table_matches(const void *none, const uint64_t *slot, const uint64_t *hash)
-{
-	(void)none;
-	return *slot == *hash;
-}
-
-HASH_TABLE_FUNCTIONS(seen_table, uint64_t, uint64_t, void);
+HASH_TABLE_FUNCTIONS(seen_table, uint64_t, uint64_t, void, *s, *s, *s == *key);
 
 /* Adds a hash. 1: it is new; 0: it is not; or -ENOMEM. */
 static int add_seen(struct seen_table *seen, uint64_t hash)

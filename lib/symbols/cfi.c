@@ -6,7 +6,6 @@
 #define _GNU_SOURCE
 #include <dwarf.h>
 #include <elf.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include "base/hash_table.h"
@@ -25,29 +24,13 @@ struct cfi {
 	struct cfi_rows rows;
 };
 
-static bool cfi_rows_in_use(const struct known_row *r)
-{
-	return r->vaddr;
-}
-
 static uint64_t hash_vaddr(uint64_t vaddr)
 {
 	return (vaddr * 0x9e3779b97f4a7c15ULL) >> 16;
 }
 
-static uint64_t cfi_rows_slot_hash(const void *none, const struct known_row *r)
-{
-	(void)none;
-	return hash_vaddr(r->vaddr);
-}
-
-static bool cfi_rows_matches(const void *none, const struct known_row *r, const uint64_t *vaddr)
-{
-	(void)none;
-	return r->vaddr == *vaddr;
-}
-
-HASH_TABLE_FUNCTIONS(cfi_rows, struct known_row, uint64_t, void);
+HASH_TABLE_FUNCTIONS(cfi_rows, struct known_row, uint64_t, void, s->vaddr, hash_vaddr(s->vaddr),
+		     s->vaddr == *key);
 
 static Elf *open_vdso(void)
 {

@@ -57,25 +57,10 @@ struct text_key {
 	uint32_t hash;
 };
 
-static bool string_table_in_use(const uint32_t *slot)
-{
-	return *slot;
-}
-
-static uint64_t string_table_slot_hash(const struct symbol_table *n, const uint32_t *slot)
-{
-	return n->strings[*slot - 1].hash;
-}
-
-static bool string_table_matches(const struct symbol_table *n, const uint32_t *slot,
-				 const struct text_key *key)
-{
-	const struct string *s = &n->strings[*slot - 1];
-
-	return s->hash == key->hash && !strcmp(s->text, key->text);
-}
-
-HASH_TABLE_FUNCTIONS(string_table, uint32_t, struct text_key, struct symbol_table);
+HASH_TABLE_FUNCTIONS(string_table, uint32_t, struct text_key, struct symbol_table, *s,
+		     o->strings[*s - 1].hash,
+		     o->strings[*s - 1].hash == key->hash &&
+			     !strcmp(o->strings[*s - 1].text, key->text));
 
 struct symbol_table *symbol_table_new(enum symbol_table_style style)
 {

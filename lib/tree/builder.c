@@ -59,23 +59,8 @@ static uint64_t hash_link(const struct link *l)
 	return h;
 }
 
-static bool link_table_in_use(const uint32_t *slot)
-{
-	return *slot;
-}
-
-static uint64_t link_table_slot_hash(const struct tree_builder *b, const uint32_t *slot)
-{
-	return hash_link(&b->links[*slot - 1]);
-}
-
-static bool link_table_matches(const struct tree_builder *b, const uint32_t *slot,
-			       const struct link *l)
-{
-	return !memcmp(&b->links[*slot - 1], l, sizeof(*l));
-}
-
-HASH_TABLE_FUNCTIONS(link_table, uint32_t, struct link, struct tree_builder);
+HASH_TABLE_FUNCTIONS(link_table, uint32_t, struct link, struct tree_builder, *s,
+		     hash_link(&o->links[*s - 1]), !memcmp(&o->links[*s - 1], key, sizeof(*key)));
 
 struct tree_builder *tree_builder_new(struct cct *tree, struct symbol_table *names, bool inlining)
 {

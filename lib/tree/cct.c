@@ -43,23 +43,8 @@ static uint64_t hash_key(const struct cct_key *key)
 	return h;
 }
 
-static bool key_table_in_use(const uint32_t *slot)
-{
-	return *slot;
-}
-
-static uint64_t key_table_slot_hash(const struct cct_keys *k, const uint32_t *slot)
-{
-	return hash_key(key_at(k, *slot - 1));
-}
-
-static bool key_table_matches(const struct cct_keys *k, const uint32_t *slot,
-			      const struct cct_key *key)
-{
-	return !memcmp(key_at(k, *slot - 1), key, KEY_BYTES);
-}
-
-HASH_TABLE_FUNCTIONS(key_table, uint32_t, struct cct_key, struct cct_keys);
+HASH_TABLE_FUNCTIONS(key_table, uint32_t, struct cct_key, struct cct_keys, *s,
+		     hash_key(key_at(o, *s - 1)), !memcmp(key_at(o, *s - 1), key, KEY_BYTES));
 
 /* NULL: no memory. */
 static const struct cct_key *intern_key(struct cct_keys *k, const struct cct_key *key)
@@ -93,25 +78,8 @@ static uint64_t hash_node(uint32_t parent, uint32_t key)
 	return (h ^ h >> 32) * 0xff51afd7ed558ccdULL >> 20;
 }
 
-static bool cct_children_in_use(const struct cct_child *c)
-{
-	return c->node;
-}
-
-static uint64_t cct_children_slot_hash(const void *none, const struct cct_child *c)
-{
-	(void)none;
-	return hash_node(c->parent, c->key);
-}
-
-static bool cct_children_matches(const void *none, const struct cct_child *c,
-				 const struct cct_child *key)
-{
-	(void)none;
-	return c->parent == key->parent && c->key == key->key;
-}
-
-HASH_TABLE_FUNCTIONS(cct_children, struct cct_child, struct cct_child, void);
+HASH_TABLE_FUNCTIONS(cct_children, struct cct_child, struct cct_child, void, s->node,
+		     hash_node(s->parent, s->key), s->parent == key->parent && s->key == key->key);
 
 int cct_init(struct cct *t)
 {

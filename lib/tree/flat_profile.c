@@ -24,26 +24,14 @@ static uint64_t hash_row(const struct flat_profile_row *r)
 	return (h ^ ((uint64_t)r->file << 32 | r->line)) * 0xff51afd7ed558ccdULL >> 20;
 }
 
-static bool row_table_in_use(const uint32_t *slot)
+static bool is_same_row(const struct flat_profile_row *r, const struct flat_profile_row *row)
 {
-	return *slot;
-}
-
-static uint64_t row_table_slot_hash(const struct builder *b, const uint32_t *slot)
-{
-	return hash_row(&b->flat->rows[*slot - 1]);
-}
-
-static bool row_table_matches(const struct builder *b, const uint32_t *slot,
-			      const struct flat_profile_row *row)
-{
-	const struct flat_profile_row *r = &b->flat->rows[*slot - 1];
-
 	return r->module == row->module && r->name == row->name && r->file == row->file &&
 	       r->line == row->line;
 }
 
-HASH_TABLE_FUNCTIONS(row_table, uint32_t, struct flat_profile_row, struct builder);
+HASH_TABLE_FUNCTIONS(row_table, uint32_t, struct flat_profile_row, struct builder, *s,
+		     hash_row(&o->flat->rows[*s - 1]), is_same_row(&o->flat->rows[*s - 1], key));
 
 /* Gives each node its row. 0 or -ENOMEM. */
 static int number_rows(struct builder *b)

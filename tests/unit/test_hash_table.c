@@ -38,24 +38,8 @@ static uint64_t hash_number(uint32_t number)
 	return number * 0x9e3779b97f4a7c15ULL >> 32;
 }
 
-static bool pair_table_in_use(const struct pair *p)
-{
-	return p->key;
-}
-
-static uint64_t pair_table_slot_hash(const void *none, const struct pair *p)
-{
-	(void)none;
-	return hash_number(p->key);
-}
-
-static bool pair_table_matches(const void *none, const struct pair *p, const uint32_t *key)
-{
-	(void)none;
-	return p->key == *key;
-}
-
-HASH_TABLE_FUNCTIONS(pair_table, struct pair, uint32_t, void);
+HASH_TABLE_FUNCTIONS(pair_table, struct pair, uint32_t, void, s->key, hash_number(s->key),
+		     s->key == *key);
 
 static bool add_pair(struct pair_table *t, uint32_t key, uint32_t value)
 {
@@ -163,22 +147,8 @@ static uint64_t hash_name(const struct names *names, const char *name)
 	return h & names->mask;
 }
 
-static bool name_table_in_use(const uint32_t *slot)
-{
-	return *slot;
-}
-
-static uint64_t name_table_slot_hash(const struct names *names, const uint32_t *slot)
-{
-	return hash_name(names, names->list[*slot - 1]);
-}
-
-static bool name_table_matches(const struct names *names, const uint32_t *slot, const char *name)
-{
-	return !strcmp(names->list[*slot - 1], name);
-}
-
-HASH_TABLE_FUNCTIONS(name_table, uint32_t, char, struct names);
+HASH_TABLE_FUNCTIONS(name_table, uint32_t, char, struct names, *s, hash_name(o, o->list[*s - 1]),
+		     !strcmp(o->list[*s - 1], key));
 
 static uint32_t number_name(struct names *names, const char *name)
 {
