@@ -54,12 +54,7 @@ static int strings_add(struct strings *s, const char *text, uint32_t *offset)
 
 static void strings_free(struct strings *s)
 {
-	struct interned *item, *next;
-
-	HASH_ITER (hh, s->index, item, next) {
-		HASH_DEL(s->index, item);
-		free(item);
-	}
+	hash_free(s->index, free);
 	free(s->bytes);
 }
 

@@ -98,11 +98,8 @@ static struct hot_context *add_context(struct hot_recorder *h, const struct pcce
 	c->sample.sp = 0;
 	c->sample.flags &= ~(PCCE_SAMPLE_COUNTED | PCCE_SAMPLE_TRUNCATED);
 	c->sample.flags |= PCCE_SAMPLE_IP_MIXED;
-	HASH_ADD(hh, h->contexts, key, sizeof(c->key), c);
-	if (!hash_added(c)) {
-		free(c);
+	if (!hash_add(h->contexts, key, c))
 		return NULL;
-	}
 	return c;
 }
 
@@ -288,12 +285,8 @@ static int write_hot(struct stream *s)
 static void hot_free(struct stream *s)
 {
 	struct hot_recorder *h = hot_of(s);
-	struct hot_context *c, *next;
 
-	HASH_ITER (hh, h->contexts, c, next) {
-		HASH_DEL(h->contexts, c);
-		free(c);
-	}
+	hash_free(h->contexts, free);
 	misra_gries_free(&h->counters);
 	if (h->part.counters.k)
 		misra_gries_free(&h->part.counters);

@@ -189,11 +189,8 @@ static struct thread *thread_of_sample(struct restorer *r, const struct pcce_sam
 		return NULL;
 	t->key.pid = s->pid;
 	t->key.tid = s->tid;
-	HASH_ADD(hh, r->threads, key, sizeof(t->key), t);
-	if (!hash_added(t)) {
-		free(t);
+	if (!hash_add(r->threads, key, t))
 		return NULL;
-	}
 	return t;
 }
 

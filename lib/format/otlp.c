@@ -150,12 +150,7 @@ static int32_t intern_attribute(struct writer *w, size_t size)
 
 static void forget_attributes(struct writer *w)
 {
-	struct attribute *a, *next;
-
-	HASH_ITER (hh, w->attributes, a, next) {
-		HASH_DEL(w->attributes, a);
-		free(a);
-	}
+	hash_free(w->attributes, free);
 }
 
 /* Returns the number of an attribute with the value s, or n if s is NULL. 0: no memory. */

@@ -599,7 +599,6 @@ int html_page_write(const struct html_page *page, FILE *out)
 {
 	const char *mark = strstr(html_page_text, MARK);
 	struct writer w = {.page = page};
-	struct frame_slot *slot, *next;
 	int r;
 
 	put_page_string(&w, "");
@@ -614,10 +613,7 @@ int html_page_write(const struct html_page *page, FILE *out)
 		mark += strlen(MARK);
 		fwrite(mark, 1, html_page_text_end - mark, out);
 	}
-	HASH_ITER (hh, w.frames, slot, next) {
-		HASH_DEL(w.frames, slot);
-		free(slot);
-	}
+	hash_free(w.frames, free);
 	for (int i = 0; i < COLUMNS; i++)
 		free(w.columns[i].bytes);
 	free(w.string_numbers);

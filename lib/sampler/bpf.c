@@ -136,7 +136,6 @@ static int bpf_probe(const struct sampler_config *config, struct error *why)
 
 static void bpf_destroy(struct sampler *s)
 {
-	struct watched *w, *next;
 	size_t i;
 
 	if (!s)
@@ -144,10 +143,7 @@ static void bpf_destroy(struct sampler *s)
 	for (i = 0; i < s->n_events; i++)
 		close(s->events[i]);
 	free(s->events);
-	HASH_ITER (hh, s->watched, w, next) {
-		HASH_DEL(s->watched, w);
-		free(w);
-	}
+	hash_free(s->watched, free);
 	free(s->births);
 	bpf_ring_close(s->rings);
 	event_queue_close(s->delivery);

@@ -105,14 +105,9 @@ struct pidns *pidns_new(void)
 
 void pidns_free(struct pidns *p)
 {
-	struct known *k, *next;
-
 	if (!p)
 		return;
-	HASH_ITER (hh, p->known, k, next) {
-		HASH_DEL(p->known, k);
-		free(k);
-	}
+	hash_free(p->known, free);
 	free(p);
 }
 
@@ -131,11 +126,8 @@ pid_t pidns_translate(struct pidns *p, uint64_t ns, pid_t pid, int fresh)
 		if (!k)
 			return p->made_up++;
 		k->key = key;
-		HASH_ADD(hh, p->known, key, sizeof(k->key), k);
-		if (!hash_added(k)) {
-			free(k);
+		if (!hash_add(p->known, key, k))
 			return p->made_up++;
-		}
 	}
 	k->ours = find_in_proc(p, ns, pid);
 	if (!k->ours)

@@ -68,11 +68,8 @@ int process_tracker_add(struct process_tracker *f, pid_t pid, unsigned int threa
 		if (!p)
 			return -ENOMEM;
 		p->pid = pid;
-		HASH_ADD_INT(f->processes, pid, p);
-		if (!hash_added(p)) {
-			free(p);
+		if (!hash_add(f->processes, pid, p))
 			return -ENOMEM;
-		}
 	}
 	p->threads = threads;
 	p->since = since;

@@ -59,8 +59,6 @@ struct stack_store *stack_store_new(void)
 
 void stack_store_free(struct stack_store *all)
 {
-	struct stack_node *node, *next_node;
-	struct named *name, *next_name;
 	struct thread *t, *next;
 
 	if (!all)
@@ -70,14 +68,8 @@ void stack_store_free(struct stack_store *all)
 		free(t->levels);
 		free(t);
 	}
-	HASH_ITER (hh, all->names, name, next_name) {
-		HASH_DEL(all->names, name);
-		free(name);
-	}
-	HASH_ITER (hh, all->nodes, node, next_node) {
-		HASH_DEL(all->nodes, node);
-		free(node);
-	}
+	hash_free(all->names, free);
+	hash_free(all->nodes, free);
 	free(all->complete);
 	free(all);
 }
@@ -146,11 +138,8 @@ static struct thread *thread_of(struct stack_store *all, const struct pcce_sampl
 	if (!t)
 		return NULL;
 	t->key = key;
-	HASH_ADD(hh, all->threads, key, sizeof(key), t);
-	if (!hash_added(t)) {
-		free(t);
+	if (!hash_add(all->threads, key, t))
 		return NULL;
-	}
 	return t;
 }
 
@@ -192,11 +181,8 @@ static int take_named(struct stack_store *all, const struct pcce_segment *segmen
 		return -ENOMEM;
 	entry->name = segment->generation;
 	entry->level = (struct level){segment->generation, segment->base, node, true};
-	HASH_ADD(hh, all->names, name, sizeof(entry->name), entry);
-	if (!hash_added(entry)) {
-		free(entry);
+	if (!hash_add(all->names, name, entry))
 		return -ENOMEM;
-	}
 	return 0;
 }
 

@@ -33,19 +33,10 @@ struct threads {
 
 void threads_free(struct threads *t)
 {
-	struct named *n, *next_named;
-	struct numbered *i, *next;
-
 	if (!t)
 		return;
-	HASH_ITER (hh, t->named, n, next_named) {
-		HASH_DEL(t->named, n);
-		free(n);
-	}
-	HASH_ITER (hh, t->numbered, i, next) {
-		HASH_DEL(t->numbered, i);
-		free(i);
-	}
+	hash_free(t->named, free);
+	hash_free(t->numbered, free);
 	free(t->list);
 	free(t);
 }
@@ -63,11 +54,8 @@ static int add_thread_name(struct threads *t, uint64_t id, uint64_t time, const 
 		if (!n)
 			return -ENOMEM;
 		n->id = id;
-		HASH_ADD(hh, t->named, id, sizeof(n->id), n);
-		if (!hash_added(n)) {
-			free(n);
+		if (!hash_add(t->named, id, n))
 			return -ENOMEM;
-		}
 	}
 	if (time >= n->time && *text) {
 		n->time = time;
@@ -92,11 +80,8 @@ uint32_t threads_number(struct threads *t, uint32_t pid, uint32_t tid)
 			return UINT32_MAX;
 		i->id = id;
 		i->number = t->n;
-		HASH_ADD(hh, t->numbered, id, sizeof(i->id), i);
-		if (!hash_added(i)) {
-			free(i);
+		if (!hash_add(t->numbered, id, i))
 			return UINT32_MAX;
-		}
 		t->list[t->n++] = (struct thread){.pid = pid, .tid = tid};
 	}
 	t->last = i;
