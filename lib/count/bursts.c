@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/clock.h"
+#include "base/sorted.h"
 #include "count/bursts.h"
 
 #define NS_PER_SECOND 1000000000ULL
@@ -137,21 +138,13 @@ static void turn_off(struct burst_driver *d, uint64_t now)
 bool burst_driver_was_on(struct burst_driver *d, uint64_t time)
 {
 	uint64_t low, high;
-	bool on = false;
+	bool on;
 
 	pthread_mutex_lock(&d->lock);
 	/* The last burst that began before: number high - 1. */
 	low = d->n_log < LOG ? 0 : d->n_log - LOG;
-	for (high = d->n_log; low < high;) {
-		uint64_t middle = low + (high - low) / 2;
-
-		if (d->log[middle % LOG].on <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (high && high + LOG > d->n_log)
-		on = d->log[(high - 1) % LOG].on <= time && time < d->log[(high - 1) % LOG].off;
+	high = low + SORTED_COUNT(i, d->n_log - low, d->log[(low + i) % LOG].on <= time);
+	on = high > low && time < d->log[(high - 1) % LOG].off;
 	pthread_mutex_unlock(&d->lock);
 	return on;
 }

@@ -10,6 +10,7 @@
 #include <xxhash.h>
 #include <pcce/sample.h>
 #include "base/array.h"
+#include "base/sorted.h"
 #include "filter/context_keys.h"
 #include "filter/sample_state.h"
 #include "symbols/kallsyms.h"
@@ -116,37 +117,21 @@ static struct functions *functions_of(struct context_keys *k, uint32_t module)
 /* Returns the start of the function at an address, or the address itself. */
 static uint64_t function_start(const struct functions *f, uint64_t vaddr)
 {
-	size_t low = 0, high = f->n;
+	size_t n = SORTED_COUNT(i, f->n, f->ranges[i].start <= vaddr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (f->ranges[middle].start <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && vaddr < f->ranges[low - 1].end ? f->ranges[low - 1].start : vaddr;
+	return n && vaddr < f->ranges[n - 1].end ? f->ranges[n - 1].start : vaddr;
 }
 
 /* Returns 1 if the kernel's function is not known. */
 static uint64_t kernel_start(struct context_keys *k, uint64_t kip)
 {
-	size_t low = 0, high;
+	size_t n;
 
 	if (!k->kernel_tried && kallsyms_list(&k->kernel, &k->n_kernel))
 		k->n_kernel = 0;
 	k->kernel_tried = true;
-	high = k->n_kernel;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (k->kernel[middle] <= kip)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? k->kernel[low - 1] : 1;
+	n = SORTED_COUNT(i, k->n_kernel, k->kernel[i] <= kip);
+	return n ? k->kernel[n - 1] : 1;
 }
 
 /* ---- hashing --------------------------------------------------------------------- */

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/array.h"
+#include "base/sorted.h"
 #include "base/uthash.h"
 #include "stream/address_space.h"
 #include "decode/maps.h"
@@ -153,11 +154,8 @@ static struct process *process_of(struct address_spaces *s, uint32_t pid)
 		return NULL;
 	p->pid = pid;
 	p->layout = ++s->layouts;
-	HASH_ADD(hh, s->processes, pid, sizeof(p->pid), p);
-	if (!hash_added(p)) {
-		free(p);
+	if (!hash_add(s->processes, pid, p))
 		return NULL;
-	}
 	return p;
 }
 
@@ -446,17 +444,10 @@ static uint32_t build_space(struct address_spaces *s, const struct generation *g
 /* Finds the last of n elements that begin with a time up to this one; else the first. */
 static size_t last_until(const void *first, size_t n, size_t size, uint64_t time)
 {
-	size_t lo = 0, hi = n - 1;
+	size_t begun =
+		SORTED_COUNT(i, n, *(const uint64_t *)((const char *)first + i * size) <= time);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo + 1) / 2;
-
-		if (*(const uint64_t *)((const char *)first + mid * size) <= time)
-			lo = mid;
-		else
-			hi = mid - 1;
-	}
-	return lo;
+	return begun ? begun - 1 : 0;
 }
 
 uint32_t address_spaces_at(struct address_spaces *s, uint32_t pid, uint64_t time)

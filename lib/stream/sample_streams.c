@@ -4,11 +4,11 @@
  * adds another stream. A thread without names has those of its process.
  */
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sorted.h"
 #include "base/uthash.h"
 #include "stream/sample_streams.h"
 
@@ -109,11 +109,8 @@ static struct known *add_known(struct sample_streams *s, const uint32_t key[3])
 		return NULL;
 	}
 	memcpy(k->key, key, sizeof(k->key));
-	HASH_ADD(hh, s->by_key, key, sizeof(k->key), k);
-	if (!hash_added(k)) {
-		free(k);
+	if (!hash_add(s->by_key, key, k))
 		return NULL;
-	}
 	s->known[s->n_known++] = k;
 	return k;
 }
@@ -152,16 +149,8 @@ static size_t changes_of(const struct sample_streams *s, uint32_t pid, uint32_t 
 			 const struct change **first)
 {
 	struct change key = {.pid = pid, .tid = tid};
-	size_t lo = 0, hi = s->n_changes, end;
+	size_t lo = SORTED_COUNT(i, s->n_changes, compare_changes(&s->changes[i], &key) < 0), end;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (compare_changes(&s->changes[mid], &key) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	for (end = lo;
 	     end < s->n_changes && s->changes[end].pid == pid && s->changes[end].tid == tid; end++)
 		;
