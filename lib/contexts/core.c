@@ -19,7 +19,6 @@
 #include <string.h>
 #include <unistd.h>
 #include "api/process.h"
-#include "base/array.h"
 #include "base/message.h"
 #include "base/text.h"
 #include "contexts/core.h"

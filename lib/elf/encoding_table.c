@@ -13,7 +13,6 @@
 #include <string.h>
 #include <zlib.h>
 #include <pcce/abi.h>
-#include <pcce/sites.h>
 #include "base/sorted.h"
 #include "elf/encoding_table.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Reads .dynsym, all allocated RELA sections, and RELR. */
 #include <elf.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/array.h"

@@ -2,7 +2,6 @@
 /*
  * Looks up addresses in a call graph, and adds samples to it. callgraph_build.c builds the graph.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/sorted.h"

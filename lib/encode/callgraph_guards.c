@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include "elf/x86.h"
 #include "encode/callgraph.h"
-#include "base/array.h"
 
 #define NONE NUMBERING_NO_CALLEE
 

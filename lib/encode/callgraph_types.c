@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "encode/callgraph.h"
-#include "base/array.h"
 
 #define NONE NUMBERING_NO_CALLEE
 #define CODE_AT_MAX 64 /* bytes from a function's start to its entry slot */

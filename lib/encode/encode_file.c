@@ -7,7 +7,6 @@
 #define _GNU_SOURCE /* asprintf, mkostemp */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

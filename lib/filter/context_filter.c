@@ -20,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <pcce/sample.h>
-#include <pcce/sites.h>
 #include "base/array.h"
 #include "decode/frames.h"
 #include "filter/context_filter.h"

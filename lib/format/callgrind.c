@@ -8,7 +8,6 @@
  * has the number of samples in which the call was active. Inlined functions are written like other
  * functions.
  */
-#include <errno.h>
 #include <string.h>
 #include "base/text.h"
 #include "format/format.h"

@@ -5,7 +5,6 @@
  * a higher cost. Functions and calls below min_percent are left out. The graph's label says how
  * many. With --hot, dot_tree.c writes the tree of hot contexts instead.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
  * flamegraph.pl and similar tools read this format. Repeated groups of frames are written out; long
  * ones as unrolled_path.h says.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/array.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Implements the numbering of strings with two growing arrays. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/array.h"

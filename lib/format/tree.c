@@ -3,8 +3,6 @@
  * Prints the calling context tree as text: from callers to callees (format_tree), or from the
  * sampled functions to their callers (format_callees).
  */
-#include <errno.h>
-#include <stdlib.h>
 #include "tree/bottom_up.h"
 #include "format/frame_text.h"
 #include "format/tree_print.h"

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/message.h"

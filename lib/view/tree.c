@@ -9,7 +9,6 @@
 #include <string.h>
 #include "base/array.h"
 #include "base/text.h"
-#include "format/format.h"
 #include "format/frame_text.h"
 #include "view/columns.h"
 #include "view/screen.h"
