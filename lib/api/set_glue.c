@@ -16,14 +16,7 @@ static int compare_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int compare_glue(const void *a, const void *b)
-{
-	const struct pcce_set_glue *x = a, *y = b;
-
-	if (x->callee != y->callee)
-		return x->callee < y->callee ? -1 : 1;
-	return x->root < y->root ? -1 : x->root > y->root;
-}
+COMPARE_BY2(compare_glue, struct pcce_set_glue, callee, root);
 
 static int add_glue(struct set_glue *g, uint32_t callee, uint32_t root, uint64_t step)
 {

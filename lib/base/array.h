@@ -30,4 +30,43 @@ int array_reach(void *array, size_t *n, size_t index, size_t least, size_t size)
 int compare_u32(const void *a, const void *b);
 int compare_u64(const void *a, const void *b);
 
+/*
+ * Define a function for qsort() that compares two structs by a field, then by further ones; smaller
+ * ones come first. For example:
+ *
+ *	COMPARE_BY2(compare_tails, struct pcce_table_tail, from, to);
+ */
+#define COMPARE_BY1(NAME, TYPE, A)                     \
+	static int NAME(const void *a, const void *b)  \
+	{                                              \
+		const TYPE *x = a, *y = b;             \
+                                                       \
+		return x->A < y->A ? -1 : x->A > y->A; \
+	}                                              \
+	static int NAME(const void *a, const void *b)
+
+#define COMPARE_BY2(NAME, TYPE, A, B)                  \
+	static int NAME(const void *a, const void *b)  \
+	{                                              \
+		const TYPE *x = a, *y = b;             \
+                                                       \
+		if (x->A != y->A)                      \
+			return x->A < y->A ? -1 : 1;   \
+		return x->B < y->B ? -1 : x->B > y->B; \
+	}                                              \
+	static int NAME(const void *a, const void *b)
+
+#define COMPARE_BY3(NAME, TYPE, A, B, C)               \
+	static int NAME(const void *a, const void *b)  \
+	{                                              \
+		const TYPE *x = a, *y = b;             \
+                                                       \
+		if (x->A != y->A)                      \
+			return x->A < y->A ? -1 : 1;   \
+		if (x->B != y->B)                      \
+			return x->B < y->B ? -1 : 1;   \
+		return x->C < y->C ? -1 : x->C > y->C; \
+	}                                              \
+	static int NAME(const void *a, const void *b)
+
 #endif

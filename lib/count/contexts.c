@@ -289,14 +289,7 @@ struct hot_block {
 	uint32_t number; /* in the area */
 };
 
-static int compare_hot_blocks(const void *a, const void *b)
-{
-	const struct hot_block *x = a, *y = b;
-
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
-}
+COMPARE_BY2(compare_hot_blocks, struct hot_block, thread, number);
 
 /* Copies the counters of blocks, since processes may still run. Returns their number. */
 static size_t copy_counters(const struct reader *r, const struct hot_block *blocks, size_t n,
@@ -425,14 +418,7 @@ struct counted_process {
 	uint32_t number, loads;
 };
 
-static int compare_processes(const void *a, const void *b)
-{
-	const struct counted_process *x = a, *y = b;
-
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return x->number < y->number ? -1 : x->number > y->number;
-}
+COMPARE_BY2(compare_processes, struct counted_process, pid, number);
 
 /* Sends n processes with one pid: the kernel may have given it again. */
 static int send_pid(struct reader *r, const struct counted_process *p, size_t n,

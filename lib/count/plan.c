@@ -20,12 +20,7 @@
 #define JMP_REL32 0xe9
 #define CALL_REL32 0xe8
 
-static int compare_vaddr(const void *a, const void *b)
-{
-	const struct count_place *x = a, *y = b;
-
-	return x->vaddr < y->vaddr ? -1 : x->vaddr > y->vaddr;
-}
+COMPARE_BY1(compare_vaddr, struct count_place, vaddr);
 
 static struct count_place *plan_place_at(const struct count_plan *p, uint64_t vaddr)
 {

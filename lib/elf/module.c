@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/array.h"
 #include "base/sorted.h"
 #include "elf/encoding_table.h"
 #include "elf/module.h"
@@ -53,12 +54,7 @@ static int check_ident(const uint8_t *image, size_t size, struct error *why)
 	return 0;
 }
 
-static int compare_segments(const void *pa, const void *pb)
-{
-	const struct elf_segment *a = pa, *b = pb;
-
-	return a->vaddr < b->vaddr ? -1 : a->vaddr > b->vaddr;
-}
+COMPARE_BY1(compare_segments, struct elf_segment, vaddr);
 
 /* Takes the build id from the notes, if it is there and fits. */
 static void take_build_id(Elf_Data *notes, struct elf_module *m)

@@ -171,12 +171,7 @@ static bool read_exports(const struct elf_module *m, uint32_t index, struct elf_
 	return true;
 }
 
-static int compare_got_slots(const void *pa, const void *pb)
-{
-	const struct elf_got_slot *a = pa, *b = pb;
-
-	return a->addr < b->addr ? -1 : a->addr > b->addr;
-}
+COMPARE_BY1(compare_got_slots, struct elf_got_slot, addr);
 
 int elf_relocs_read(const struct elf_module *m, struct elf_relocs *out, struct error *why)
 {

@@ -116,14 +116,7 @@ static int read_blocks(const struct elf_module *m, const struct elf_section *sec
 }
 
 /* Orders blocks by address, and blocks at one address by their order in the file. */
-static int compare_blocks(const void *pa, const void *pb)
-{
-	const struct site_block *a = pa, *b = pb;
-
-	if (a->head.start != b->head.start)
-		return a->head.start < b->head.start ? -1 : 1;
-	return a->sites < b->sites ? -1 : a->sites > b->sites;
-}
+COMPARE_BY2(compare_blocks, struct site_block, head.start, sites);
 
 static bool blocks_agree(const struct site_block *a, const struct site_block *b)
 {
@@ -168,12 +161,7 @@ static int order_blocks(struct site_records *r, struct error *why)
 	return 0;
 }
 
-static int compare_helpers(const void *pa, const void *pb)
-{
-	const struct pcce_table_helper *a = pa, *b = pb;
-
-	return a->addr < b->addr ? -1 : a->addr > b->addr;
-}
+COMPARE_BY1(compare_helpers, struct pcce_table_helper, addr);
 
 static int read_helpers(const struct elf_module *m, const struct elf_section *section,
 			struct site_records *out, struct error *why)

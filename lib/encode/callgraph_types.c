@@ -16,6 +16,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "encode/callgraph.h"
 
 #define NONE NUMBERING_NO_CALLEE
@@ -26,14 +27,7 @@ struct typed {
 	uint32_t type, item;
 };
 
-static int compare_typed(const void *pa, const void *pb)
-{
-	const struct typed *a = pa, *b = pb;
-
-	if (a->type != b->type)
-		return a->type < b->type ? -1 : 1;
-	return a->item < b->item ? -1 : a->item > b->item;
-}
+COMPARE_BY2(compare_typed, struct typed, type, item);
 
 static bool can_be_member(const struct callgraph_func *f)
 {

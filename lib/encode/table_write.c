@@ -67,14 +67,7 @@ static int compare_table_sites(const void *pa, const void *pb)
 	return (int)a->kind - (int)b->kind;
 }
 
-static int compare_tails(const void *pa, const void *pb)
-{
-	const struct pcce_table_tail *a = pa, *b = pb;
-
-	if (a->from != b->from)
-		return a->from < b->from ? -1 : 1;
-	return a->to < b->to ? -1 : a->to > b->to;
-}
+COMPARE_BY2(compare_tails, struct pcce_table_tail, from, to);
 
 struct builder {
 	const struct callgraph *cg;
@@ -168,12 +161,7 @@ static uint32_t find_site_key(const struct pcce_table_site *sites, uint32_t n, u
 	return behind ? behind - 1 : 0;
 }
 
-static int compare_landings(const void *pa, const void *pb)
-{
-	const struct pcce_table_landing *a = pa, *b = pb;
-
-	return a->site < b->site ? -1 : a->site > b->site;
-}
+COMPARE_BY1(compare_landings, struct pcce_table_landing, site);
 
 static void build_landings(struct builder *b, const struct pcce_table_site *sites,
 			   const uint64_t *keys)

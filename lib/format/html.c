@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "html/histogram.h"
 #include "format/summary_json.h"
 #include "format/format.h"
@@ -51,14 +52,7 @@ static enum html_call html_call_of(const struct profile *p, const struct cct_nod
 
 /* ---- samples by thread ----------------------------------------------------------- */
 
-static int compare_html_samples(const void *a, const void *b)
-{
-	const struct html_sample *x = a, *y = b;
-
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	return x->node < y->node ? -1 : x->node > y->node;
-}
+COMPARE_BY2(compare_html_samples, struct html_sample, time, node);
 
 /* State of one thread while samples are thinned. Of each group of `step` samples the page gets one,
  * with the weight of all. */

@@ -200,16 +200,7 @@ static bool keep_edge(struct order *o, uint32_t from, uint32_t to, bool limited)
 	return true;
 }
 
-static int compare_ends(const void *pa, const void *pb)
-{
-	const struct proposal *a = pa, *b = pb;
-
-	if (a->from != b->from)
-		return a->from < b->from ? -1 : 1;
-	if (a->to != b->to)
-		return a->to < b->to ? -1 : 1;
-	return a->first_site < b->first_site ? -1 : a->first_site > b->first_site;
-}
+COMPARE_BY3(compare_ends, struct proposal, from, to, first_site);
 
 static int compare_weight(const void *pa, const void *pb)
 {
@@ -220,12 +211,7 @@ static int compare_weight(const void *pa, const void *pb)
 	return a->first_site < b->first_site ? -1 : a->first_site > b->first_site;
 }
 
-static int compare_given(const void *pa, const void *pb)
-{
-	const struct proposal *a = pa, *b = pb;
-
-	return a->first_site < b->first_site ? -1 : a->first_site > b->first_site;
-}
+COMPARE_BY1(compare_given, struct proposal, first_site);
 
 struct merged {
 	const struct numbering_work *w;

@@ -201,12 +201,7 @@ static void leave_out_members(struct numbering_work *w)
 			w->out->kind[i] = NUMBERED_PUSH;
 }
 
-static int compare_edges(const void *pa, const void *pb)
-{
-	const struct numbering_edge *a = pa, *b = pb;
-
-	return a->value < b->value ? -1 : a->value > b->value;
-}
+COMPARE_BY1(compare_edges, struct numbering_edge, value);
 
 static int collect_edges(struct numbering_work *w)
 {

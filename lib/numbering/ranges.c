@@ -38,6 +38,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "numbering/steps.h"
 
 /* smaller values are added to the whole id; only smaller ids are set */
@@ -181,12 +182,7 @@ static int compare_key(const void *pa, const void *pb)
 	return compare_hot(pa, pb);
 }
 
-static int compare_site(const void *pa, const void *pb)
-{
-	const struct candidate *a = pa, *b = pb;
-
-	return a->site < b->site ? -1 : a->site > b->site;
-}
+COMPARE_BY1(compare_site, struct candidate, site);
 
 static void cut_site(struct ranges *r, uint32_t site)
 {

@@ -163,12 +163,7 @@ static int count_sample(void *ctx, const struct stream_event *s)
 
 /* ---- the sums -------------------------------------------------------------------- */
 
-static int compare_call_counts(const void *pa, const void *pb)
-{
-	const struct call_count *a = pa, *b = pb;
-
-	return a->key < b->key ? -1 : a->key > b->key;
-}
+COMPARE_BY1(compare_call_counts, struct call_count, key);
 
 static int sum_call_counts(const struct counting *c, struct call_counts *out)
 {

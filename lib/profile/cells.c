@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
+#include "base/array.h"
 #include "profile/profile_internal.h"
 
 /* Sorts indices of elements by the elements' keys, which are below n_keys - 1: a counting sort.
@@ -158,12 +159,7 @@ static int group_samples(struct cells *c)
 	return 0;
 }
 
-static int compare_threads(const void *a, const void *b)
-{
-	const struct member *x = a, *y = b;
-
-	return x->thread < y->thread ? -1 : x->thread > y->thread;
-}
+COMPARE_BY1(compare_threads, struct member, thread);
 
 /* Calls each() for all cells. */
 static int give_cells(const struct cells *c)
@@ -221,14 +217,7 @@ struct moment {
 	uint32_t sample;
 };
 
-static int compare_moments(const void *a, const void *b)
-{
-	const struct moment *x = a, *y = b;
-
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	return x->sample < y->sample ? -1 : x->sample > y->sample;
-}
+COMPARE_BY2(compare_moments, struct moment, time, sample);
 
 static uint64_t time_of(const struct profile_internals *in, uint32_t i)
 {

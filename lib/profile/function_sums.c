@@ -180,16 +180,7 @@ static int add_lines(struct walk *w)
 
 /* ---- sums ---------------------------------------------------------------- */
 
-static int by_function(const void *a, const void *b)
-{
-	const struct function_line_sum *x = a, *y = b;
-
-	if (x->function != y->function)
-		return x->function < y->function ? -1 : 1;
-	if (x->file != y->file)
-		return x->file < y->file ? -1 : 1;
-	return x->line < y->line ? -1 : x->line > y->line;
-}
+COMPARE_BY3(by_function, struct function_line_sum, function, file, line);
 
 static int by_caller(const void *a, const void *b)
 {

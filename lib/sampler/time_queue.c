@@ -23,21 +23,9 @@ void *time_queue_add(struct time_queue *r, uint64_t time, uint32_t kind, size_t 
 	return r->bytes + item->at;
 }
 
-static int compare_item_times(const void *a, const void *b)
-{
-	const struct time_queue_item *x = a, *y = b;
+COMPARE_BY2(compare_item_times, struct time_queue_item, time, order);
 
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
-}
-
-static int compare_item_order(const void *a, const void *b)
-{
-	const struct time_queue_item *x = a, *y = b;
-
-	return x->order < y->order ? -1 : x->order > y->order;
-}
+COMPARE_BY1(compare_item_order, struct time_queue_item, order);
 
 /* Moves the remaining items to the front, in the order of arrival. */
 static void compact_items(struct time_queue *r, size_t done)

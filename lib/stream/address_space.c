@@ -346,14 +346,7 @@ static int list_changes(struct generation *g)
 	return 0;
 }
 
-static int compare_event_times(const void *a, const void *b)
-{
-	const struct event *x = a, *y = b;
-
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
-}
+COMPARE_BY2(compare_event_times, struct event, time, sequence);
 
 int address_spaces_finish(struct address_spaces *s)
 {
@@ -371,12 +364,7 @@ int address_spaces_finish(struct address_spaces *s)
 
 /* ---- lookup ---------------------------------------------------------------------- */
 
-static int compare_starts_of_maps(const void *a, const void *b)
-{
-	const struct decode_module *x = a, *y = b;
-
-	return x->start < y->start ? -1 : x->start > y->start;
-}
+COMPARE_BY1(compare_starts_of_maps, struct decode_module, start);
 
 /* Takes ownership of maps, also if it fails. */
 static uint32_t intern_space(struct address_spaces *s, struct decode_module *maps, size_t n)

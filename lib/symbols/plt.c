@@ -80,12 +80,7 @@ static int read_plt_slots(struct reading *r, Elf_Scn *scn, const GElf_Shdr *sh)
 	return 0;
 }
 
-static int compare_plt_slots(const void *a, const void *b)
-{
-	const struct slot *x = a, *y = b;
-
-	return x->addr < y->addr ? -1 : x->addr > y->addr;
-}
+COMPARE_BY1(compare_plt_slots, struct slot, addr);
 
 static const struct slot *plt_slot_at(const struct reading *r, uint64_t addr)
 {

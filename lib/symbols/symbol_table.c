@@ -317,16 +317,7 @@ int symbol_table_add_symbol(struct symbol_table *n, const struct pcce_rec_symbol
 	return 0;
 }
 
-static int compare_chain_entries(const void *a, const void *b)
-{
-	const struct symbol_table_entry *x = a, *y = b;
-
-	if (x->module != y->module)
-		return x->module < y->module ? -1 : 1;
-	if (x->vaddr != y->vaddr)
-		return x->vaddr < y->vaddr ? -1 : 1;
-	return x->depth < y->depth ? -1 : x->depth > y->depth;
-}
+COMPARE_BY3(compare_chain_entries, struct symbol_table_entry, module, vaddr, depth);
 
 /*
  * Gives an instrumented function the name of its encoding table. Its symbol may be another name of

@@ -36,14 +36,7 @@ static int add_found_line(struct found_list *l, const struct found *f)
 	return 0;
 }
 
-static int compare_found_lines(const void *a, const void *b)
-{
-	const struct found *x = a, *y = b;
-
-	if (x->file != y->file)
-		return x->file < y->file ? -1 : 1;
-	return x->line < y->line ? -1 : x->line > y->line;
-}
+COMPARE_BY2(compare_found_lines, struct found, file, line);
 
 /* Returns the file with the largest weight; 0: no line is known. */
 static uint32_t main_file(struct found_list *l)
