@@ -89,7 +89,7 @@ ifeq ($(SAN),1)
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 endif
 CPPFLAGS_ALL := -Iinclude -Ilib -I. -I$(O)/obj -DPCCE_VERSION='"$(VERSION)"' $(CPPFLAGS)
-CFLAGS_TOOLS := -std=gnu11 $(WARN) $(CFLAGS) $(SANFLAGS) -pthread
+CFLAGS_TOOLS := -std=gnu11 -D_GNU_SOURCE= $(WARN) $(CFLAGS) $(SANFLAGS) -pthread
 LIBS_TOOLS   := -Wl,--as-needed -ldw -lelf -lbpf -lz -ldeflate -larchive -lprotobuf-c \
 	-ljansson -lurcu-bp -liberty -lncursesw -ltinfo -lm
 

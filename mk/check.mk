@@ -95,7 +95,7 @@ check-suites:                                   ## real programs' own test suite
 FUZZ_SECONDS ?= 60
 FUZZ_SRC     := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZERS      := $(FUZZ_SRC:tests/fuzz/%.c=$(O)/fuzz/%)
-FUZZ_FLAGS   := -std=gnu11 -Wall -O1 -g -fsanitize=fuzzer-no-link,address,undefined \
+FUZZ_FLAGS   := -std=gnu11 -D_GNU_SOURCE= -Wall -O1 -g -fsanitize=fuzzer-no-link,address,undefined \
 	-fno-sanitize-recover=undefined
 
 fuzzers: $(FUZZERS)

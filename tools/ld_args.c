@@ -10,7 +10,6 @@
  * Response files are split as libiberty splits them: white space separates arguments, quotes of
  * both kinds enclose them, and a backslash protects any character.
  */
-#define _GNU_SOURCE /* asprintf */
 #include <ctype.h>
 #include <errno.h>
 #include <stdint.h>

@@ -17,7 +17,6 @@
  * behind. All their names are of the form /proc/self/fd/N. Only a map and a list of dependencies
  * contain them. In the list they are replaced, since make could not find them.
  */
-#define _GNU_SOURCE /* memfd_create */
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>

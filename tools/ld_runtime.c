@@ -7,7 +7,6 @@
  * -lc and without the runtime gets it, in front of the C library.  A link without the C library
  * gets nothing: there the runtime could not work.
  */
-#define _GNU_SOURCE /* asprintf */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Tells what pcce can do with a program: the command line of pcce-check. lib/check reads files,
  * lib/sampler tries the samplers. */
-#define _GNU_SOURCE
 #include <argp.h>
 #include <errno.h>
 #include <limits.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Decodes the names of contexts in a log, and writes sets of contexts: the command line of
  * pcce-decode. lib/contexts does the work. */
-#define _GNU_SOURCE
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>

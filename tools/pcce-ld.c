@@ -16,7 +16,6 @@
  * Environment: PCCE_ENCODE=off skips the encoding.  PCCE_ENCODE=strict makes the link fail (exit
  * status 1) if the encoding fails, or if it warns that contexts will be undecodable.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Records a program: the command line of pcce-record. lib/record does the work. */
-#define _GNU_SOURCE
 #include <argp.h>
 #include <errno.h>
 #include <limits.h>

@@ -3,7 +3,6 @@
  * Uses two pipes. The child waits for end of file on the first. It reports through the second why
  * it could not exec; a successful exec closes the second.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* See help_list.h. */
-#define _GNU_SOURCE /* argp */
 #include <argp.h>
 #include <stdint.h>
 

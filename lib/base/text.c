@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* See text.h. */
-#define _GNU_SOURCE /* asprintf */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* See file.h. The file may be of anybody: nothing of it is executed or mapped. */
-#define _GNU_SOURCE
 #include <elf.h>
 #include <errno.h>
 #include <stdio.h>

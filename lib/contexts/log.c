@@ -6,7 +6,6 @@
  * look-up. Symbols are read for a whole dictionary at once, since opening debug information is what
  * takes long.
  */
-#define _GNU_SOURCE /* memmem */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,6 @@
  * The content goes to a file and not to memory, since a core can be larger than memory. Blocks of
  * zeros, of which cores have many, become holes.
  */
-#define _GNU_SOURCE /* O_TMPFILE */
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>

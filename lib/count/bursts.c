@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Turns the counting on and off: see bursts.h. */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <math.h>
 #include <poll.h>

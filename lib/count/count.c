@@ -9,7 +9,6 @@
  *             begins to answer requests of the program (libraries.c)
  *   stop      makes an aggregated sample of each counter (contexts.c)
  */
-#define _GNU_SOURCE
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,6 @@
  * pointer become `syscall; int3` meanwhile. All else is written through /proc/PID/mem, which may
  * also write to code.
  */
-#define _GNU_SOURCE
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>

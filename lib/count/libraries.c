@@ -9,7 +9,6 @@
  * All numbers in a request may be wrong, so they are checked. A wrong answer harms only the process
  * that gets it: it compares the code with what the answer expects before it changes anything.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>

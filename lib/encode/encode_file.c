@@ -4,7 +4,6 @@
  * directory, which is then renamed. So a reader finds either the linked file or the encoded one,
  * also after a full disk or a crash.
  */
-#define _GNU_SOURCE /* asprintf, mkostemp */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

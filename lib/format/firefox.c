@@ -6,7 +6,6 @@
  *
  * Tables are objects of columns. A separate loop writes each column.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -16,7 +16,6 @@
  *
  * A tree can have millions of nodes, so they are written directly, not through JSON objects.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>

@@ -11,7 +11,6 @@
  * the weight. stack begins with the outermost function. calls[i] is the place
  * where stack[i] calls or inlines stack[i + 1], or "" if it is unknown.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
 #include "format/format.h"

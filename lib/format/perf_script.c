@@ -18,7 +18,6 @@
  * processes among frames. stackcollapse-perf.pl, inferno and the Firefox profiler skip such names,
  * so they make no frame of it.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
  * frames are written in the order of time; equal ones in a row count once. If there are more, equal
  * ones of a thread are added up, and the name of the profile says so.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
 #include "format/format.h"

@@ -12,7 +12,6 @@
  * in this step have it at the same place of their contexts. The steps are as short as the number of
  * spans allows.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
 #include "base/array.h"

@@ -19,7 +19,6 @@
  * search among the nodes between its ends. After the effort is used up, edges that disagree with
  * the order become back edges without a search. This costs speed, never correctness.
  */
-#define _GNU_SOURCE /* qsort_r */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

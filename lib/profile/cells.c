@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Orders samples: adds them up by node, place and thread, and sorts them by thread and time. */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
 #include "base/array.h"

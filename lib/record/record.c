@@ -15,7 +15,6 @@
  * A terminal sends SIGINT to the command, too. If somebody sent the signal to the recorder alone,
  * the recorder passes it on. It then records for another moment, to include the command's end.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

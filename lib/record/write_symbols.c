@@ -8,7 +8,6 @@
  * samples had the same 64-bit hash, some address would lack its name; no address would get a wrong
  * one.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -16,7 +16,6 @@
  * thread that is found late gets an event only if its creator had none at that time. The side band
  * tells both times. So no thread is missed and none is sampled twice.
  */
-#define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>

@@ -6,7 +6,6 @@
  * The module follows the threads and children of a process. Other events of processes (mappings,
  * names, exec) come from the kernel's side band, as for bpf. See event_queue.h.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>

@@ -6,7 +6,6 @@
  * need one descriptor for each thread on each CPU. The reader selects the followed processes. The
  * kernel never overwrites records. It counts the records that do not fit (SIDEBAND_LOST).
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdbool.h>

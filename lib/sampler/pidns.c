@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Finds numbers of processes in /proc/N/status, which has all of them, from our namespace down to
  * the process's own (NSpid). A hash table keeps known processes. */
-#define _GNU_SOURCE
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>

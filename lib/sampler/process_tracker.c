@@ -3,7 +3,6 @@
  * Follows processes in a hash table. A process is removed when its last thread has ended. So a
  * later process with its number is not mistaken for it.
  */
-#define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>

@@ -19,7 +19,6 @@
  * A process can be in another pid namespace. pidns.c finds its number in ours.
  */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE
 #endif
 #include <dirent.h>
 #include <errno.h>

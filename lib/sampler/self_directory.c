@@ -5,7 +5,6 @@
  * another directory.
  */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE
 #endif
 #include <dirent.h>
 #include <errno.h>

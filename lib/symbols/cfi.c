@@ -3,7 +3,6 @@
  * Gets unwind rules from libdw and keeps them, since a program returns to few places. libdw gives
  * each rule as a DWARF expression. The usual forms become numbers here.
  */
-#define _GNU_SOURCE
 #include <dwarf.h>
 #include <elf.h>
 #include <stdlib.h>

@@ -14,7 +14,6 @@
  * A file that a link leads to may be of another build, or made by another user. Its build id must
  * be the same, or, if one of them has none, its checksum must be that of the link.
  */
-#define _GNU_SOURCE
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
 #include <gelf.h>

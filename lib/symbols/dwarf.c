@@ -6,7 +6,6 @@
  * Every address has a list of links, one for each function that contains it. The walk goes from the
  * outside in, so the newest link is the innermost function, and the list is the inline chain.
  */
-#define _GNU_SOURCE
 #include <dwarf.h>
 #include <errno.h>
 #include <stdbool.h>

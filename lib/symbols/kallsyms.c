@@ -4,7 +4,6 @@
  * reliable order, and few addresses are looked up. So each address keeps the nearest symbol below
  * it that the pass has met.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>

@@ -6,7 +6,6 @@
  * the lazy half of a table for IBT, a stub pushes the number of that relocation instead. A
  * relocation without a name leads to the resolver of an IFUNC, which has the function's name.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <gelf.h>
 #include <stdbool.h>

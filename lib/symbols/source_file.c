@@ -3,7 +3,6 @@
  * Finds and reads a source file: see source_file.h. The path comes from a recording, so only
  * regular files of limited size are read.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -3,7 +3,6 @@
  * Keeps each distinct string once, found by a hash table, since a recording holds the same few
  * names in a great many records. Symbols are a sorted array.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,6 @@
  *   3. Frames: the innermost frame of an address has the line of the line table.  Each outer frame
  *      has the line of the call that was inlined into it.
  */
-#define _GNU_SOURCE
 #include <elfutils/libdw.h>
 #include <errno.h>
 #include <gelf.h>

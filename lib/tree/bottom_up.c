@@ -5,7 +5,6 @@
  * innermost end. Expanding a node moves each of its paths up by one frame, and groups them by the
  * frames there. A path ends at the outermost frame.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

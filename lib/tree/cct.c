@@ -4,7 +4,6 @@
  * but only thousands of different keys (calls of the program). So each key is stored once. Hash
  * tables find keys by their contents, and nodes by the numbers of their parent and key.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

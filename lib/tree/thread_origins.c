@@ -5,7 +5,6 @@
  * one. With names, a chain is a path in a separate tree. The path ends in a node for the thread,
  * which has the line of the call that created it.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

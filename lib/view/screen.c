@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Implements the terminal of the interactive view with curses. */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <langinfo.h>
 #include <locale.h>

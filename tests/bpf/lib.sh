@@ -20,8 +20,8 @@ bpf_clangs() {
 bpf_loader() {
 	env -u MAKEFLAGS -u MAKELEVEL make -s -C "$top" O="$scratch/bpf-$1" CLANG="$1" \
 		WERROR=-Werror "$scratch/bpf-$1/obj/sampler.skel.h" &&
-		$CC -O2 -g -Wall -Wextra -Werror -I"$top/include" -I"$top/lib" -I"$top" \
-			-I"$top/tests/vm" -I"$scratch/bpf-$1/obj" "$top/tests/bpf/load.c" \
+		$CC -O2 -g -D_GNU_SOURCE= -Wall -Wextra -Werror -I"$top/include" -I"$top/lib" \
+			-I"$top" -I"$top/tests/vm" -I"$scratch/bpf-$1/obj" "$top/tests/bpf/load.c" \
 			"$top/tests/vm/guest.c" "$top/lib/sampler/bpf_load.c" \
 			"$top/lib/sampler/bpf_ring.c" "$top/lib/sampler/stack_blocks.c" \
 			"$top/lib/sampler/perf_event.c" \

@@ -119,8 +119,9 @@ check "a library in a program without instrumentation" "$scratch/m3"
 # ---- the self sampler ----------------------------------------------------------------------------
 
 if $CC $flags -O2 "$here/self_target.c" -o "$scratch/self_target" $runtime 2>"$scratch/err" &&
-	$CC $flags -fsanitize=address,undefined "$here"/{test_self,tap}.c \
-		"$top"/lib/base/{array,error}.c "$top"/lib/sampler/{self,self_directory,bus_guard,pidns}.c -o "$scratch/test_self" \
+	$CC $flags -D_GNU_SOURCE= -fsanitize=address,undefined "$here"/{test_self,tap}.c \
+		"$top"/lib/base/{array,error}.c \
+		"$top"/lib/sampler/{self,self_directory,bus_guard,pidns}.c -o "$scratch/test_self" \
 		2>>"$scratch/err"; then
 	run_tap test_self "$scratch/test_self" "$scratch" "$lib/libpcce-verify.so"
 else

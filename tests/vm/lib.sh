@@ -124,8 +124,8 @@ vm_needs() { # Ends the suite if something is missing.
 }
 
 vm_program() { # NAME: a test program, from tests/vm/NAME.c
-	$CC -O2 -g -Wall -Wextra -Werror -pthread -I"$top/include" -I"$top/lib" -I"$top" \
-		-I"$top/tests/vm" "$top/tests/vm/$1.c" "$top/tests/vm/guest.c" \
+	$CC -O2 -g -D_GNU_SOURCE= -Wall -Wextra -Werror -pthread -I"$top/include" -I"$top/lib" \
+		-I"$top" -I"$top/tests/vm" "$top/tests/vm/$1.c" "$top/tests/vm/guest.c" \
 		"$top/tests/vm/begin_session.c" \
 		"$top/lib/sampler/kmod_session.c" "$top/lib/sampler/stack_blocks.c" \
 		"$top/lib/base/error.c" -o "$1" >build.log 2>&1 || {
