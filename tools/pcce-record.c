@@ -38,7 +38,8 @@ enum {
 };
 
 static const struct argp_option options[] = {
-	{"frequency", 'F', "HZ", 0, "Take HZ samples per second and thread (default: 999)", 0},
+	{"frequency", 'F', "HZ", 0,
+	 "Take HZ samples per second and thread (default: 999; of rare events: all)", 0},
 	{0, 'c', "N", 0, "Take a sample every N events, instead of -F (for the clocks: every N ns)",
 	 0},
 	{"count", OPT_COUNT, "calls|N", OPTION_ARG_OPTIONAL,
@@ -390,7 +391,7 @@ int main(int argc, char **argv)
 					      : "calls in bursts";
 	}
 	o.sampled = o.sampled && o.count;
-	if (o.count && !o.sampled)
+	if (!o.frequency && !o.period && ((o.count && !o.sampled) || perf_event_is_rare(o.event)))
 		o.period = 1;
 	if (!o.frequency && !o.period)
 		o.frequency = 999;

@@ -11,6 +11,7 @@
 #include "base/message.h"
 #include "base/output_file.h"
 #include "base/progress.h"
+#include "base/text.h"
 #include "hot/parameters.h"
 #include "tools/report_options.h"
 #include "view/view.h"
@@ -43,6 +44,20 @@ static void warn_about(const struct profile *p, const char *input)
 			"warning: %llu of %llu samples do not decode; --stats tells "
 			"why",
 			(unsigned long long)s->undecodable, (unsigned long long)s->samples);
+}
+
+/* Says that one sample, whose weight differs from that of others, decides much of the report. */
+static void warn_of_weight(const struct profile *p)
+{
+	const struct profile_stats *s = &p->stats;
+	char event[256];
+
+	if (!p->calls && s->heaviest > s->weight / 20 && s->heaviest > s->weight / s->samples)
+		message("pcce-report",
+			"warning: one sample has %.1f%% of the weight: the kernel guessed how many "
+			"events of %s it represents; record with -c 1, which counts each",
+			text_percent(s->heaviest, s->weight),
+			text_clean(p->event, event, sizeof(event)));
 }
 
 /* Calls and samples do not add up. */
@@ -182,6 +197,7 @@ static int print_report(const struct report_options *o, const struct profile *p)
 
 	if (!o->stats && !o->quiet) {
 		warn_about(p, o->input);
+		warn_of_weight(p);
 		note_events(o, p);
 	}
 	status = print_to_output(o, p);
@@ -197,7 +213,7 @@ static int print_report(const struct report_options *o, const struct profile *p)
 			"pcce-report: %s contains no samples: the program was too short, or could "
 			"not be sampled%s; %srun pcce-check on the program\n",
 			o->input, p->only.left_out ? ", or nothing matched --only" : "",
-			p->calls ? "" : "use a higher -F, or ");
+			p->calls || !p->frequency ? "" : "use a higher -F, or ");
 	else if (!o->quiet)
 		say_nothing_selected(o, p);
 	return REPORT_NOTHING;

@@ -96,6 +96,7 @@ static int take_decoded(void *ctx, const struct stream_event *of, uint32_t instr
 					   s->time);
 		return profile_keep(p->in, instruction, stream, of);
 	}
+	profile_weigh(&p->stats, of->samples, of->weight);
 	if (t->n_due++ >= PROFILE_AHEAD)
 		add_due(t, due);
 	*due = (struct due){instruction, {of->samples, of->weight, of->error}};

@@ -26,7 +26,9 @@
 struct profile_stats {	  /* of what is selected; lost and sample_bytes: of whole events */
 	uint64_t samples; /* = exact + truncated + undecodable + outside + unkept */
 	uint64_t exact, truncated, undecodable, outside;
-	uint64_t unkept; /* samples of contexts that the recording did not keep (--hot) */
+	uint64_t unkept;   /* samples of contexts that the recording did not keep (--hot) */
+	uint64_t weight;   /* of all that is selected */
+	uint64_t heaviest; /* weight of the sample that has most of it */
 	uint64_t lost, lost_reasons[PCCE_LOSS_MAX + 1]; /* [0]: for other reasons */
 	struct recording_due due;			/* of whole events */
 	uint64_t unique_contexts; /* distinct calling contexts, whatever the instruction in the

@@ -98,6 +98,15 @@ int late_symbols_end(struct late_symbols *late, const struct tree_place *places,
 
 /* profile.c: adds samples that mean the same to the statistics. */
 void profile_count(struct profile_stats *s, const struct profile_instruction *at, uint64_t samples);
+/* Notes the weight of a sample, or of aggregated ones. */
+static inline void profile_weigh(struct profile_stats *s, uint64_t samples, uint64_t weight)
+{
+	s->weight += weight;
+	if (samples > 1)
+		weight /= samples;
+	if (weight > s->heaviest)
+		s->heaviest = weight;
+}
 
 /* samples.c: keeps the next instruction. lines: gives lines, so that leaves of different lines are
  * distinct; NULL: they are not. 0 or -ENOMEM. */

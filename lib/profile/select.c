@@ -185,6 +185,7 @@ static void sum_samples(struct profile *p, const struct selection *s, bool some,
 		if (some)
 			in->selected[in->n_selected++] = i;
 		p->stream_samples[in->stream[i]] += sum.samples;
+		profile_weigh(&p->stats, sum.samples, sum.weight);
 		to->samples += sum.samples;
 		to->weight += sum.weight;
 		to->error += sum.error;

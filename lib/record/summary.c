@@ -60,8 +60,8 @@ static void warn_of_silence(const struct record_summary *s)
 		say("warning: no samples: %s", why);
 	else if (!s->account->samples)
 		say("warning: no samples: the program used too little CPU time, or none of the "
-		    "event %s; use a higher -F",
-		    s->options->event);
+		    "event %s%s",
+		    s->options->event, s->options->frequency ? "; use a higher -F" : "");
 	else if (s->account->outside > s->account->samples / 2 &&
 		 !(s->main_module && !s->main_module->instrumented))
 		say("warning: %s of %s samples are outside of instrumented threads: they have no "

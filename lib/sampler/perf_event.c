@@ -18,7 +18,7 @@
 	PERF_TYPE_HW_CACHE, PERF_COUNT_HW_CACHE_##cache | PERF_COUNT_HW_CACHE_OP_READ << 8 | \
 				    PERF_COUNT_HW_CACHE_RESULT_MISS << 16
 
-static const struct {
+static const struct known_event {
 	const char *name, *alias;
 	unsigned int type, config;
 	enum perf_event_kind kind;
@@ -118,18 +118,33 @@ static int parse_tracepoint(const char *name, struct perf_event_attr *attr, stru
 	return 0;
 }
 
+/* Returns the event of the table with this name, or NULL. */
+static const struct known_event *find_event(const char *name)
+{
+	for (size_t i = 0; i < N_EVENTS; i++)
+		if (!strcmp(name, events[i].name) ||
+		    (events[i].alias && !strcmp(name, events[i].alias)))
+			return &events[i];
+	return NULL;
+}
+
+bool perf_event_is_rare(const char *name)
+{
+	const struct known_event *e = find_event(name);
+
+	return e ? e->type == PERF_TYPE_SOFTWARE && e->kind == PERF_EVENT_COUNT
+		 : strchr(name, ':') != NULL;
+}
+
 int perf_event_parse(const char *name, struct perf_event_attr *attr, enum perf_event_kind *kind,
 		     struct error *why)
 {
-	size_t i;
+	const struct known_event *e = find_event(name);
 
-	for (i = 0; i < N_EVENTS; i++) {
-		if (strcmp(name, events[i].name) &&
-		    (!events[i].alias || strcmp(name, events[i].alias)))
-			continue;
-		attr->type = events[i].type;
-		attr->config = events[i].config;
-		*kind = events[i].kind;
+	if (e) {
+		attr->type = e->type;
+		attr->config = e->config;
+		*kind = e->kind;
 		return 0;
 	}
 	if (strchr(name, ':')) {

@@ -19,6 +19,11 @@ enum perf_event_kind {
 /* Prints the names of all events but tracepoints, in lines of at most 78 columns. */
 void perf_event_print_names(FILE *out);
 
+/* Whether the event happens so rarely that each one is a sample by default: software events but the
+ * clocks, and tracepoints. With a frequency, the kernel guesses how many events a sample of them
+ * represents, and is mostly wrong. */
+bool perf_event_is_rare(const char *name);
+
 /* Sets type and config of attr. 0, or -errno with the reason in why. */
 int perf_event_parse(const char *name, struct perf_event_attr *attr, enum perf_event_kind *kind,
 		     struct error *why);
