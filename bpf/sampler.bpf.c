@@ -63,6 +63,7 @@ struct event_context {
 
 /* The recorder sets these before loading. */
 const volatile __u64 pidns_dev, pidns_ino; /* the recorder's pid namespace; 0: the initial one */
+const volatile __u32 event_number;	   /* of the recording: below SAMPLER_EVENTS */
 const volatile __u32 weighted;		   /* a sample's weight is the event's period */
 const volatile __u32
 	/* bpf_cast_to_kern_ctx exists, and the event is no tracepoint. */
@@ -469,6 +470,11 @@ static __always_inline struct task_struct *event_task(struct event_context *even
 	return bpf_get_current_task_btf();
 }
 
+static __always_inline struct sampler_counts *counts_of(struct sampler_control *control)
+{
+	return &control->of[event_number % SAMPLER_EVENTS];
+}
+
 static __always_inline int sample_thread(struct event_context *event)
 {
 	struct task_struct *task = event_task(event);
@@ -496,7 +502,7 @@ static __always_inline int sample_thread(struct event_context *event)
 	}
 	if (pos + SAMPLER_RECORD_MAX - *(volatile __u64 *)&control->tail >
 	    SAMPLER_SEGMENTS * segment_size) {
-		control->dropped++;
+		counts_of(control)->dropped++;
 		return 0;
 	}
 	index = cpu * SAMPLER_SEGMENTS + (__u32)segment % SAMPLER_SEGMENTS;
@@ -575,9 +581,9 @@ static __always_inline int sample_thread(struct event_context *event)
 
 	out->time = event_time(event, control);
 	if (is_throttled(event))
-		control->throttled++;
+		counts_of(control)->throttled++;
 	if (event && event_timer)
-		control->late += late_periods(event, out->time);
+		counts_of(control)->late += late_periods(event, out->time);
 	out->pid = pid;
 	out->tid = tid;
 	out->ip = ip;
@@ -595,7 +601,7 @@ static __always_inline int sample_thread(struct event_context *event)
 	out->n_segments = n_segments;
 	out->n_below = stack.n_below;
 	out->n_stack = n_stack;
-	out->event = 0;
+	out->event = event_number;
 	out->cpu = cpu;
 	out->sp = sp;
 	out->below = stack.below;
@@ -644,7 +650,7 @@ int on_tracepoint(void *args)
 		return sample_thread(NULL);
 	control = bpf_map_lookup_elem(&controls, &cpu);
 	if (control)
-		control->others++;
+		counts_of(control)->others++;
 	return 0;
 }
 

@@ -3,7 +3,8 @@
  * Defines the rings between the BPF program and lib/sampler/bpf.c.
  *
  * Each CPU has its own ring in memory that the recorder maps. It has one writer, the BPF program on
- * that CPU (the kernel never nests it), and one reader. A BPF ring buffer would cost a lock and a
+ * that CPU, and one reader. With several events there is a program for each. They share their maps,
+ * and the kernel never nests them. A BPF ring buffer would cost a lock and a
  * copy: about 90 ns of the 280 that a sample may take.
  *
  * A ring is two segments of SIZE bytes, used in turn. They are elements of a BPF array; older
@@ -37,6 +38,9 @@
 /* Most candidates for a thread page's offset from the thread pointer. */
 #define SAMPLER_OFFSETS 32
 
+/* Most events of a recording. */
+#define SAMPLER_EVENTS 8
+
 /* Processes that a tracepoint recording can follow at a time. */
 #define SAMPLER_PROCESSES 16384
 
@@ -58,6 +62,14 @@ enum sampler_copy {
 	SAMPLER_COPY_ALL
 };
 
+struct sampler_counts { /* of one event on one CPU; written by the BPF program, rarely */
+	__u64 dropped;	/* samples without room */
+	/* Samples after which the kernel stopped the event for the rest of a clock tick. */
+	__u64 throttled;
+	__u64 others; /* runs on a tracepoint for processes that are not followed */
+	__u64 late;   /* periods of a clock that had passed before its timer ran */
+};
+
 struct sampler_control { /* of one CPU's ring */
 	/* Written by the BPF program for each sample: */
 	__u64 head;
@@ -76,16 +88,10 @@ struct sampler_control { /* of one CPU's ring */
 	__u64 tail;
 	__u64 leave; /* 1 + number (position / SIZE) of the segment to leave */
 	__u64 reserved1[6];
-	/* Written by the BPF program, rarely: */
-	__u64 dropped; /* samples without room */
-	/* Samples after which the kernel stopped the event for the rest of a clock tick. */
-	__u64 throttled;
-	__u64 others; /* runs on a tracepoint for processes that are not followed */
-	__u64 late;   /* periods of a clock that had passed before its timer ran */
-	__u64 reserved2[4];
+	struct sampler_counts of[SAMPLER_EVENTS];
 };
 
-PCCE_ASSERT_SIZE(sampler_control, 192);
+PCCE_ASSERT_SIZE(sampler_control, 128 + SAMPLER_EVENTS * 32);
 PCCE_ASSERT_OFFSET(sampler_control, tail, 64);
 
 PCCE_STATIC_ASSERT(SAMPLER_SKIP + sizeof(struct pcce_sample) ==

@@ -11,14 +11,15 @@
 #include "base/message.h"
 #include "base/text.h"
 #include "check/libraries.h"
-#include "sampler/sampler.h"
+#include "sampler/event_list.h"
 
 const char *argp_program_version = "pcce-check " PCCE_VERSION;
 
 enum { CHECK_GOOD = 0, CHECK_FAILED = 1, CHECK_USAGE = 2, CHECK_NOTHING = 3 };
 
 struct arguments {
-	const char *what, *event;
+	const char *what;
+	struct event_list events;
 	bool quiet;
 };
 
@@ -32,10 +33,12 @@ static const struct argp_option options[] = {
 static error_t parse_check_option(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *a = state->input;
+	struct error why;
 
 	switch (key) {
 	case 'e':
-		a->event = arg;
+		if (event_list_add(&a->events, arg, &why))
+			message_usage(state, "%s", why.text);
 		return 0;
 	case 'q':
 		a->quiet = true;
@@ -47,6 +50,9 @@ static error_t parse_check_option(int key, char *arg, struct argp_state *state)
 		a->what = arg;
 		return 0;
 	case ARGP_KEY_END:
+		if (!a->events.n && event_list_add(&a->events, "cpu-clock", &why))
+			message_usage(state, "%s", why.text);
+		event_list_set_rates(&a->events, 0, 0);
 		if (!a->what || !*a->what)
 			message_usage(state, "cannot check: nothing is given; name a program, a "
 					     "library or the number of a process");
@@ -180,8 +186,8 @@ static const char *stops_sampler(const struct sampler_ops *ops, const struct che
 static int try_samplers(const struct arguments *a, const struct check_list *l, pid_t pid)
 {
 	const struct sampler_config config = {
-		.frequency = 999,
-		.event = a->event,
+		.events = a->events.of,
+		.n_events = a->events.n,
 		.target = pid,
 		.program = pid ? NULL : l->all[0].name,
 	};
@@ -233,7 +239,7 @@ static int list_files(const char *name, struct check_list *l, struct error *why)
 
 int main(int argc, char **argv)
 {
-	struct arguments a = {.event = "cpu-clock"};
+	struct arguments a = {0};
 	struct check_list list;
 	struct error why;
 	int status = CHECK_NOTHING, good;

@@ -198,6 +198,9 @@ static void note_diff_events(const struct arguments *a, const struct profile *p)
 {
 	char shown[256], other[256];
 
+	if (p->n_events > 1 && !p->calls && !a->select.events.n)
+		message("pcce-diff", "comparing %s; use --event=NAME to compare another of %s",
+			profile_event(p, 0, shown, sizeof(shown)), p->events);
 	if (p->calls && !a->select.events.n)
 		message("pcce-diff", "comparing %s; use --event=%s to compare the samples",
 			profile_event(p, 0, shown, sizeof(shown)),

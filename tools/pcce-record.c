@@ -14,6 +14,7 @@
 #include "hot/parameters.h"
 #include "record/record.h"
 #include "filter/restorer.h"
+#include "sampler/event_list.h"
 #include "sampler/perf_event.h"
 
 #ifndef PCCE_VERSION
@@ -37,6 +38,11 @@ enum {
 	OPT_PER_THREAD
 };
 
+static struct event_list sampled_events; /* those of -e */
+static struct {
+	uint64_t frequency, period; /* of events that have none of their own */
+} rate;
+
 static const struct argp_option options[] = {
 	{"frequency", 'F', "HZ", 0,
 	 "Take HZ samples per second and thread (default: 999; of rare events: all)", 0},
@@ -56,8 +62,10 @@ static const struct argp_option options[] = {
 	 "bursts that begin in one context, count only a share of RATIO (default: 0.1), with more "
 	 "weight (--count)",
 	 0},
-	{"event", 'e', "EVENT", 0,
-	 "Sample on EVENT, one of those below (default: cpu-clock) or a tracepoint as SYSTEM:NAME",
+	{"event", 'e', "EVENT,...", 0,
+	 "Sample on these events of those below (default: cpu-clock), or tracepoints as "
+	 "SYSTEM:NAME; :u or :k: only user code or the kernel; /freq=HZ/ or /period=N/: how often; "
+	 "-e can be repeated",
 	 0},
 	{"sampler", 'b', "NAME", 0,
 	 "Sample with one of the samplers below, or auto (default: the best that works)", 0},
@@ -208,7 +216,7 @@ static bool finds_hot(const char *engine)
 /* Refuses options that contradict each other. */
 static void check_record_options(struct argp_state *state, const struct record_options *o)
 {
-	if (o->frequency && o->period)
+	if (rate.frequency && rate.period)
 		message_usage(state, "cannot use -F with -c: leave out one of them");
 	if (o->signal && o->target)
 		message_usage(state,
@@ -246,6 +254,16 @@ static void check_record_options(struct argp_state *state, const struct record_o
 			      "cannot use --hot with --engine=%s: leave out one of them, or use "
 			      "--engine=hcct",
 			      o->engine);
+	if (sampled_events.n > 1 && (o->hot || o->only || o->count))
+		message_usage(state,
+			      "cannot record several events with --%s, which knows only one: name "
+			      "one event with -e, or leave out --%s",
+			      o->count ? "count"
+			      : o->hot ? "hot"
+				       : "only",
+			      o->count ? "count"
+			      : o->hot ? "hot"
+				       : "only");
 	if (o->restorer && o->verify)
 		message_usage(state, "cannot use --frames with --verify: leave out one of them");
 	if (default_hot()->per_thread && !o->hot && !(o->engine && finds_hot(o->engine)))
@@ -259,22 +277,23 @@ static void check_record_options(struct argp_state *state, const struct record_o
 static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 {
 	struct record_options *o = state->input;
+	struct error why;
 
 	o->sampled |= key == 'F' || key == 'c' || key == 'e' || key == 'b' || key == OPT_SIGNAL ||
 		      key == OPT_VERIFY;
 	switch (key) {
 	case 'F':
-		o->frequency = option_number(state, "frequency", arg, 1000000);
+		rate.frequency = option_number(state, "frequency", arg, 1000000);
 		break;
 	case 'c':
-		o->period = option_number(state, "count", arg, ULLONG_MAX >> 1);
+		rate.period = option_number(state, "count", arg, ULLONG_MAX >> 1);
 		break;
 	case OPT_COUNT:
 		if (!arg || !strcmp(arg, "calls"))
 			o->count = true;
 		else
-			o->period = option_number(state, "count", arg, ULLONG_MAX >> 1);
-		o->sampled |= o->period != 0;
+			rate.period = option_number(state, "count", arg, ULLONG_MAX >> 1);
+		o->sampled |= rate.period != 0;
 		break;
 	case OPT_ENGINE:
 		if (strcmp(arg, "cct") && !finds_hot(arg) && strcmp(arg, "empty"))
@@ -288,7 +307,8 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 		o->bursts = option_burst(state, arg);
 		break;
 	case 'e':
-		o->event = arg;
+		if (event_list_add(&sampled_events, arg, &why))
+			message_usage(state, "%s", why.text);
 		break;
 	case 'b':
 		o->sampler = arg;
@@ -333,6 +353,8 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 		o->command = state->argv + state->next;
 		break;
 	case ARGP_KEY_END:
+		if (!sampled_events.n && event_list_add(&sampled_events, EVENT, &why))
+			message_usage(state, "%s", why.text);
 		if (o->target && o->command)
 			message_usage(state,
 				      "cannot record both a command and a process; leave out "
@@ -376,7 +398,7 @@ int main(int argc, char **argv)
 					 NULL,
 					 filter_record_help,
 					 NULL};
-	struct record_options o = {.event = EVENT, .sampler = SAMPLER, .output = "pcce.data"};
+	struct record_options o = {.sampler = SAMPLER, .output = "pcce.data"};
 
 	/* In order: the options of the command belong to the command. */
 	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o))
@@ -391,11 +413,9 @@ int main(int argc, char **argv)
 					      : "calls in bursts";
 	}
 	o.sampled = o.sampled && o.count;
-	if (!o.frequency && !o.period && ((o.count && !o.sampled) || perf_event_is_rare(o.event)))
-		o.period = 1;
-	if (!o.frequency && !o.period)
-		o.frequency = 999;
-	if (o.period)
-		o.frequency = 0;
+	event_list_set_rates(&sampled_events, rate.frequency,
+			     o.count && !o.sampled ? 1 : rate.period);
+	o.events = sampled_events.of;
+	o.n_events = sampled_events.n;
 	return record_run(&o);
 }

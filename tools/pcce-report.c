@@ -243,6 +243,7 @@ static int report_recording(const struct report_options *o)
 		.inlining = o->inlining,
 		.origins = o->origins,
 		.samples = !o->stats && format->samples,
+		.all_events = where == REPORT_TEXT && !o->stats && format->all_events,
 		.cost = where == REPORT_TEXT && !o->stats && format->costs,
 		.lines = where == REPORT_VIEW || o->select.by == SELECT_BY_LINE ||
 			 o->select.by == SELECT_BY_FILE,

@@ -47,7 +47,8 @@ enum pcce_record_type {
 	PCCE_REC_FRAMES = 13,
 	PCCE_REC_HOT = 14,
 	PCCE_REC_CONTEXT = 15,
-	PCCE_REC_ONLY = 17
+	PCCE_REC_ONLY = 17,
+	PCCE_REC_EVENT = 18
 };
 
 struct pcce_record {
@@ -70,9 +71,18 @@ struct pcce_rec_info {
 };
 #define PCCE_INFO_VERIFY 1u
 #define PCCE_INFO_FRAMES 2u /* frames of uninstrumented code were restored */
-/* There are several events. The first one are calls, which were all counted: its period is 1.
- * frequency and period are those of the others. */
+/* There are two events. The first one are calls, which were all counted: its period is 1.
+ * frequency and period are those of the other. */
 #define PCCE_INFO_CALLS 4u
+
+/* The rate of one event, if there are several: one record for each of them, before all samples. */
+struct pcce_rec_event {
+	struct pcce_record rec;
+	__u64 frequency; /* Hz; 0 if period is set */
+	__u64 period;
+	__u32 event; /* as in struct pcce_sample */
+	__u32 reserved;
+};
 
 /* A process began, was found, or executed a program. Strings: comm. */
 struct pcce_rec_process {
@@ -275,6 +285,7 @@ struct pcce_rec_end {
 PCCE_ASSERT_SIZE(pcce_file_header, 32);
 PCCE_ASSERT_SIZE(pcce_record, 16);
 PCCE_ASSERT_SIZE(pcce_rec_info, 56);
+PCCE_ASSERT_SIZE(pcce_rec_event, 40);
 PCCE_ASSERT_SIZE(pcce_rec_process, 40);
 PCCE_ASSERT_SIZE(pcce_rec_thread, 32);
 PCCE_ASSERT_SIZE(pcce_rec_module, 56);

@@ -9,7 +9,7 @@
 
 #include "sampler/sampler.h"
 
-#define ACCOUNTS 2
+#define ACCOUNTS SAMPLER_EVENTS /* at least two */
 
 /* What became of the samples of one event. With --count and samples beside it, the calls are the
  * first event. */

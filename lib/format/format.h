@@ -40,7 +40,7 @@ struct format_options {
 	X("html", "page for a browser: flame graph, tables, threads over time", format_html,      \
 	  .samples = true)                                                                        \
 	X("pprof", "for go tool pprof and compatible tools", format_pprof, .samples = true,       \
-	  .binary = true)                                                                         \
+	  .all_events = true, .binary = true)                                                     \
 	X("speedscope", "for speedscope", format_speedscope, .samples = true)                     \
 	X("firefox", "for the Firefox profiler", format_firefox, .samples = true)                 \
 	X("trace", "timelines for Perfetto, chrome://tracing and DevTools", format_trace,         \
@@ -73,6 +73,8 @@ struct format_unit {
 	bool clock;		 /* the unit is nanoseconds */
 };
 struct format_unit format_unit(const struct profile *p);
+/* The unit of one of several events. */
+struct format_unit format_event_unit(const struct profile *p, uint32_t event, const char *name);
 /* The unit of costs. The recording must have an event that counts them. */
 struct format_unit format_cost_unit(const struct profile *p);
 

@@ -12,6 +12,7 @@ struct format {
 	double min_percent; /* default of --min-percent */
 	bool samples;	    /* needs single samples (profile_options.samples) */
 	bool binary;	    /* not for terminals */
+	bool all_events;    /* shows all events if none is selected; else the first */
 	bool costs;	    /* shows what calls cost (profile_options.cost) */
 };
 

@@ -146,6 +146,31 @@ static void print_cost_head(const struct profile_cost *c, FILE *out)
 	fputs(c->between + c->counting ? ", left out here\n" : "\n", out);
 }
 
+/* If there are several events: their sums. */
+static void print_events(const struct profile *p, FILE *out)
+{
+	const char *before = "all events: ";
+
+	for (uint32_t i = 0; i < p->n_events && i < RECORDING_ACCOUNTS && !p->calls; i++) {
+		const struct profile_event e = profile_event_facts(p, i);
+		char name[256], buffer[1024];
+		struct format_unit unit =
+			format_event_unit(p, i, profile_event(p, i, name, sizeof(name)));
+
+		if (p->n_events == 1)
+			return;
+		fprintf(out, "%s%s", before, text_clean(name, buffer, sizeof(buffer)));
+		before = ", ";
+		if (unit.clock)
+			fprintf(out, " %.1f ms", (double)e.weight * (double)unit.scale / 1e6);
+		else
+			fprintf(out, " %llu", (unsigned long long)e.weight);
+		fprintf(out, " (%llu samples)", (unsigned long long)e.samples);
+	}
+	if (p->n_events > 1 && !p->calls)
+		fputs("; --event=NAME selects\n", out);
+}
+
 void frame_text_head(const struct profile *p, FILE *out)
 {
 	char buffer[1024];
@@ -159,6 +184,7 @@ void frame_text_head(const struct profile *p, FILE *out)
 	if (*p->command)
 		fprintf(out, ": %s", text_clean(p->command, buffer, sizeof(buffer)));
 	fputc('\n', out);
+	print_events(p, out);
 	if (*format_only(p, buffer, sizeof(buffer)))
 		fprintf(out, "%s\n", buffer);
 	if (p->cost.event)

@@ -3,8 +3,10 @@
  * Writes the format of pprof: the protocol buffers of pprof.proto, compressed with gzip. `go tool
  * pprof` and many other tools read it.
  *
- * A sample is one context at one instruction in one thread. Addresses are link-time addresses. They
- * lie in mappings that begin at the link address of a module's code. So they are equal in all runs
+ * A sample is one context at one instruction in one thread. It has a value for each event that is
+ * shown, of which one is not 0, and before them the number of samples.
+ *
+ * Addresses are link-time addresses. They lie in mappings that begin at the link address of a module's code. So they are equal in all runs
  * of a program, and profiles can be compared. The file contains all functions and lines. pprof
  * needs the programs for disassembly only.
  */
@@ -38,7 +40,11 @@ struct writer {
 	struct string_index strings;
 	struct locations locations;
 	struct unrolled_path stacks;
-	struct format_unit unit;
+	struct {
+		struct format_unit unit;
+		char name[256];
+	} values_of[RECORDING_ACCOUNTS]; /* n_values: one for each event that is shown */
+	uint32_t n_values, value_of_event[RECORDING_ACCOUNTS];
 	uint32_t key_thread, key_tid, key_pid, key_process, key_base, key_origin,
 		base; /* base: not 0 in the older profile of a difference */
 	uint32_t first_string, first_location, first_function,
@@ -168,8 +174,8 @@ static int pprof_put_sample(void *ctx, const struct profile_cell *cell)
 {
 	struct writer *w = ctx;
 	int64_t sign = w->base ? -1 : 1;
-	int64_t value[2] = {sign * (int64_t)cell->samples,
-			    sign * (int64_t)(cell->weight * w->unit.scale)};
+	int64_t value[1 + RECORDING_ACCOUNTS] = {sign * (int64_t)cell->samples};
+	uint32_t i = w->value_of_event[cell->event];
 	const struct packed *const parts[] = {&w->stack, &w->values, &w->labels[cell->thread]};
 	PprofSample sample = PPROF_SAMPLE__INIT;
 
@@ -177,7 +183,8 @@ static int pprof_put_sample(void *ctx, const struct profile_cell *cell)
 		return -ENOMEM;
 	if ((!w->stack.bytes || w->instruction != cell->instruction) && pack_stack(w, cell))
 		return -ENOMEM;
-	sample.n_value = 2;
+	value[1 + i] = sign * (int64_t)(cell->weight * w->values_of[i].unit.scale);
+	sample.n_value = 1 + w->n_values;
 	sample.value = value;
 	pprof_pack(w, &sample.base, &w->values);
 	if (w->sink.failed)
@@ -299,17 +306,23 @@ static void pprof_put_string(struct writer *w, const char *s)
 static int pprof_put_head(struct writer *w)
 {
 	const struct profile *p = w->p;
-	PprofType samples = PPROF_TYPE__INIT, event = PPROF_TYPE__INIT, period = PPROF_TYPE__INIT;
-	PprofType *types[] = {&samples, &event};
+	const struct format_unit *first = &w->values_of[0].unit;
+	PprofType list[1 + RECORDING_ACCOUNTS], *types[1 + RECORDING_ACCOUNTS], period;
 	Pprof piece = PPROF__INIT;
 	int64_t comments[3];
 	char facts[256], only[1024];
 
-	samples.type = pprof_text(w, "samples");
-	samples.unit = pprof_text(w, "count");
-	event.type = pprof_text(w, w->unit.type);
-	event.unit = pprof_text(w, w->unit.unit);
-	period = event;
+	for (uint32_t i = 0; i <= w->n_values; i++) {
+		const struct format_unit *unit = i ? &w->values_of[i - 1].unit : NULL;
+
+		pprof_type__init(&list[i]);
+		list[i].type = pprof_text(w, unit ? unit->type : "samples");
+		list[i].unit = pprof_text(w, unit ? unit->unit : "count");
+		types[i] = &list[i];
+		if (list[i].type < 0 || list[i].unit < 0)
+			return -ENOMEM;
+	}
+	period = list[1];
 	snprintf(facts, sizeof(facts),
 		 "pcce: %llu of %llu samples exact, %llu truncated, %llu undecodable, %llu "
 		 "outside, %llu lost",
@@ -319,16 +332,15 @@ static int pprof_put_head(struct writer *w)
 	comments[0] = pprof_text(w, p->command);
 	comments[1] = pprof_text(w, facts);
 	comments[2] = pprof_text(w, format_only(p, only, sizeof(only)));
-	if (samples.type < 0 || samples.unit < 0 || event.type < 0 || event.unit < 0 ||
-	    comments[0] < 0 || comments[1] < 0 || comments[2] < 0)
+	if (comments[0] < 0 || comments[1] < 0 || comments[2] < 0)
 		return -ENOMEM;
-	piece.n_sample_type = 2;
+	piece.n_sample_type = 1 + w->n_values;
 	piece.sample_type = types;
-	piece.default_sample_type = event.type;
+	piece.default_sample_type = list[1].type;
 	piece.time_nanos = p->wall_time;
 	piece.duration_nanos = p->last > p->first ? p->last - p->first : 0;
 	piece.period_type = &period;
-	piece.period = p->period && !w->unit.clock ? p->period : w->unit.scale;
+	piece.period = p->period && !first->clock ? p->period : first->scale;
 	piece.n_comment = *only ? 3 : 2;
 	piece.comment = comments;
 	pprof_put(w, &piece);
@@ -365,6 +377,25 @@ static int pprof_put_body(struct writer *w, bool head)
 	return r;
 }
 
+static void choose_values(struct writer *w)
+{
+	const struct profile *p = w->p;
+
+	for (uint32_t i = 0; i < p->n_events && i < RECORDING_ACCOUNTS; i++) {
+		char *name = w->values_of[w->n_values].name;
+
+		if (!profile_event_facts(p, i).shown)
+			continue;
+		w->value_of_event[i] = w->n_values;
+		profile_event(p, i, name, sizeof(w->values_of[0].name));
+		w->values_of[w->n_values++].unit = format_event_unit(p, i, name);
+	}
+	if (w->n_values > 1)
+		return;
+	w->n_values = 1;
+	w->values_of[0].unit = format_unit(p);
+}
+
 /* after: the profile that the file already contains; NULL: none. */
 static int pprof_put_profile(struct writer *w, const struct profile *p, const struct writer *after)
 {
@@ -374,7 +405,7 @@ static int pprof_put_profile(struct writer *w, const struct profile *p, const st
 	w->labels = calloc(threads_count(p->threads) + 1, sizeof(*w->labels));
 	if (!w->labels)
 		r = -ENOMEM;
-	w->unit = format_unit(p);
+	choose_values(w);
 	location_stacks_init(&w->stacks, p, &w->locations);
 	if (after) {
 		w->first_string = after->strings.n;

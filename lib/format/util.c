@@ -29,13 +29,21 @@ char *format_short_origin(const struct profile *p, const struct thread *t)
 	return shorter;
 }
 
+/* Modifiers may follow the name. */
+static bool is_clock(const char *event, const char *name)
+{
+	size_t length = strcspn(event, ":");
+
+	return length == strlen(name) && !strncmp(event, name, length);
+}
+
 static struct format_unit unit_of(const char *event, uint64_t frequency, uint64_t period)
 {
 	struct format_unit u = {.type = *event ? event : "events", .unit = "count", .scale = 1};
 
 	/* A sample of a clock event is worth one period in nanoseconds, given directly or by the
 	 * frequency. */
-	if (strcmp(event, "cpu-clock") && strcmp(event, "task-clock"))
+	if (!is_clock(event, "cpu-clock") && !is_clock(event, "task-clock"))
 		return u;
 	if (!frequency && !period)
 		return u;
@@ -49,6 +57,15 @@ static struct format_unit unit_of(const char *event, uint64_t frequency, uint64_
 struct format_unit format_unit(const struct profile *p)
 {
 	return unit_of(p->event, p->frequency, p->period);
+}
+
+struct format_unit format_event_unit(const struct profile *p, uint32_t event, const char *name)
+{
+	const struct recording_rate rate = profile_event_facts(p, event).rate;
+	struct format_unit u = unit_of(name, rate.frequency, rate.period);
+
+	u.type = name;
+	return u;
 }
 
 struct format_unit format_cost_unit(const struct profile *p)

@@ -49,6 +49,7 @@ struct merge {
 	uint64_t last;
 	struct recording_account accounts[RECORDING_ACCOUNTS];
 	struct recording_only only;
+	struct recording_rate rates[RECORDING_ACCOUNTS]; /* if there are several events */
 	bool with_frames, with_calls;
 	uint64_t frames_unwound, frames_reused, stack_bytes;
 	uint64_t files, commands, samples;
@@ -186,12 +187,28 @@ static struct file *file_of_stream(struct stream *s)
 	return (struct file *)s;
 }
 
+static int merge_event(struct file *f, const struct pcce_rec_event *rec)
+{
+	struct recording_rate *rate = &f->m->rates[recording_account_of(rec->event)];
+
+	if (!f->m->files)
+		*rate = (struct recording_rate){rec->frequency, rec->period};
+	return rate->frequency == rec->frequency && rate->period == rec->period
+		       ? 0
+		       : error_set(f->why, -EINVAL,
+				   "cannot merge %s and %s: event %u has another rate; merge "
+				   "recordings of equal rates",
+				   f->m->first_path, f->name, rec->event);
+}
+
 static int merge_record(struct stream *s, uint32_t type, const void *rec, size_t size,
 			const char *const *strings, int n_strings)
 {
 	(void)size;
 	(void)n_strings;
-	return type == PCCE_REC_INFO ? merge_info(file_of_stream(s), rec, strings) : 0;
+	return type == PCCE_REC_INFO	? merge_info(file_of_stream(s), rec, strings)
+	       : type == PCCE_REC_EVENT ? merge_event(file_of_stream(s), rec)
+					: 0;
 }
 
 static int merge_map(struct stream *s, const struct pcce_rec_map *rec, uint64_t pgoff,
@@ -642,7 +659,18 @@ static int write_merged_info(const struct merge *m, struct datafile_writer *w)
 	};
 	const char *strings[] = {m->sampler, m->event, m->command, m->host, m->kernel};
 
-	return datafile_put_strings(w, PCCE_REC_INFO, &rec, sizeof(rec), strings, 5);
+	uint32_t n = datafile_events(m->event);
+	int r = datafile_put_strings(w, PCCE_REC_INFO, &rec, sizeof(rec), strings, 5);
+
+	for (uint32_t i = 0; i < n && n > 1 && i < RECORDING_ACCOUNTS && !r; i++) {
+		const struct pcce_rec_event event = {.frequency = m->rates[i].frequency,
+						     .period = m->rates[i].period,
+						     .event = i};
+
+		if (event.frequency || event.period)
+			r = datafile_put(w, PCCE_REC_EVENT, &event, sizeof(event), NULL, 0);
+	}
+	return r;
 }
 
 static int write_programs(const struct merge *m, struct datafile_writer *w)
@@ -752,7 +780,7 @@ int merge_write(const struct merge *m, struct datafile_writer *w)
 		totals.time = m->last;
 		r = r ? r : summary_write(&totals, w);
 	}
-	for (uint32_t i = 0; i < (m->with_calls ? RECORDING_ACCOUNTS : 1) && !r; i++) {
+	for (uint32_t i = 0; i < datafile_events(m->event) && i < RECORDING_ACCOUNTS && !r; i++) {
 		r = write_merged_losses(m, i, w, &end.lost);
 		r = r ? r : write_merged_due(m, i, w);
 	}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Orders samples: adds them up by node, place and thread, and sorts them by thread and time. */
+/* Orders samples: adds them up by node, place, thread and event, and sorts them by thread and
+ * time. */
 #include <errno.h>
 #include <stdlib.h>
 #include "base/array.h"
@@ -22,20 +23,21 @@ static void sort_by_count(const uint32_t *key, size_t n, uint32_t *first, size_t
 
 /* ---- cells ----------------------------------------------------------------------- */
 
-/* A sample of one rank. */
+/* A sample of one rank. part: its thread, and its event. */
 struct member {
-	uint32_t thread, weight;
+	uint32_t part, weight;
 };
 
 /*
  * Instructions are sorted, and those at one place of one node get one rank. Samples are then
- * grouped by rank, and each group is added up by thread.
+ * grouped by rank, and each group is added up by thread and event.
  */
 struct cells {
 	const struct profile *p;
 	uint32_t *rank;	   /* of each instruction */
 	uint32_t *ordered; /* one instruction of each rank */
 	size_t n_ranks;
+	uint32_t n_events;
 	uint32_t *first; /* by rank: index of its first member; one more than there are ranks */
 	struct member *members;
 	int (*each)(void *ctx, const struct profile_cell *cell);
@@ -135,6 +137,14 @@ static int rank_instructions(struct cells *c)
 	return 0;
 }
 
+static uint32_t cell_part(const struct cells *c, uint32_t stream)
+{
+	uint32_t event = sample_streams_get(c->p->streams, stream)->event;
+
+	return c->p->in->thread_of[stream] * c->n_events +
+	       (event < c->n_events ? event : c->n_events - 1);
+}
+
 /* Groups the samples by rank. 0 or -ENOMEM. */
 static int group_samples(struct cells *c)
 {
@@ -153,12 +163,12 @@ static int group_samples(struct cells *c)
 		size_t sample = in->selected ? in->selected[i] : i;
 
 		c->members[c->first[c->rank[in->instruction[sample]] + 1]++] =
-			(struct member){in->thread_of[in->stream[sample]], in->weight[sample]};
+			(struct member){cell_part(c, in->stream[sample]), in->weight[sample]};
 	}
 	return 0;
 }
 
-COMPARE_BY1(compare_threads, struct member, thread);
+COMPARE_BY1(compare_parts, struct member, part);
 
 /* Calls each() for all cells. */
 static int give_cells(const struct cells *c)
@@ -172,15 +182,17 @@ static int give_cells(const struct cells *c)
 		uint32_t instruction = c->ordered[rank];
 
 		if (end - m > 1)
-			qsort(m, end - m, sizeof(*m), compare_threads);
+			qsort(m, end - m, sizeof(*m), compare_parts);
 		while (m < end && !r) {
+			uint32_t part = m->part;
 			struct profile_cell cell = {
 				.node = in->node_of[instruction],
-				.thread = m->thread,
+				.thread = part / c->n_events,
+				.event = part % c->n_events,
 				.instruction = instruction,
 				.place = in->places[in->instructions[instruction].place]};
 
-			for (; m < end && m->thread == cell.thread; m++) {
+			for (; m < end && m->part == part; m++) {
 				struct profile_sum sum = profile_unpack(in, m->weight);
 
 				cell.weight += sum.weight;
@@ -195,7 +207,11 @@ static int give_cells(const struct cells *c)
 int profile_cells(const struct profile *p, int (*each)(void *ctx, const struct profile_cell *cell),
 		  void *ctx)
 {
-	struct cells c = {.p = p, .each = each, .ctx = ctx};
+	struct cells c = {.p = p,
+			  .n_events = p->n_events < RECORDING_ACCOUNTS ? p->n_events
+								       : RECORDING_ACCOUNTS,
+			  .each = each,
+			  .ctx = ctx};
 	int r = rank_instructions(&c);
 
 	r = r ? r : group_samples(&c);

@@ -162,6 +162,7 @@ static int prepare_profile(struct profile *p, const struct profile_options *o,
 	p->in->again = o->again;
 	p->in->inlining = o->inlining;
 	p->in->with_cost = o->cost;
+	p->in->all_events = o->all_events;
 	p->in->kept = o->again || o->samples || o->lines || selection_has_samples(s) ||
 		      selection_has_contexts(s) || selection_has_frames(s);
 	p->threads = threads_new(p->names);
@@ -217,7 +218,7 @@ static int load_profile(struct profile *p, const char *path, const struct profil
 
 	r = r ? r : profile_read(p, path, why);
 	if (!r) {
-		p->in->kept |= p->calls;
+		p->in->kept |= p->n_events > 1;
 		profile_show_events(p, selection);
 	}
 	if (!r && o->tree)

@@ -15,9 +15,14 @@ const char *profile_event(const struct profile *p, uint32_t event, char *buffer,
 	return buffer;
 }
 
-uint64_t profile_event_samples(const struct profile *p, uint32_t event)
+struct profile_event profile_event_facts(const struct profile *p, uint32_t event)
 {
-	return p->in->events[recording_account_of(event)].samples;
+	uint32_t i = recording_account_of(event);
+
+	return (struct profile_event){.samples = p->in->events[i].samples,
+				      .weight = p->in->events[i].weight,
+				      .rate = p->in->rates[i],
+				      .shown = p->in->shown[i]};
 }
 
 void profile_count(struct profile_stats *s, const struct profile_instruction *at, uint64_t samples)

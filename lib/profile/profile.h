@@ -74,11 +74,10 @@ struct profile {
 	struct threads *threads;
 	struct thread_origins *origins; /* of threads */
 	const char *events, *command, *sampler, *host,
-		*kernel; /* from the recording; "" if unknown. events is a list with commas */
-	/* There are counted calls and samples, which do not add up: if no event is selected, the
-	 * calls are shown. */
-	bool calls;
-	const char *event;	    /* that is shown; a list with commas if several are */
+		*kernel;   /* from the recording; "" if unknown. events is a list with commas */
+	bool calls;	   /* the first event are calls, which were counted */
+	uint32_t n_events; /* they do not add up: if none is selected, the first one is shown */
+	const char *event; /* that is shown; a list with commas if several are */
 	uint64_t frequency, period; /* of the event; one of them is 0 */
 	struct profile_cost cost;
 	uint64_t start_time, wall_time; /* when it began: CLOCK_MONOTONIC, and ns since 1970 */
@@ -91,13 +90,14 @@ struct profile {
 };
 
 struct profile_options {
-	bool tree;     /* build the tree; else only statistics */
-	bool inlining; /* inlined functions get their own frames */
-	bool lines;    /* distinguish the lines of innermost functions */
-	bool again;    /* profile_select() will be called */
-	bool origins;  /* contexts continue in the creation contexts of their threads */
-	bool samples;  /* keep single samples, in the order of the file */
-	bool cost;     /* of calls, if the recording has it */
+	bool tree;	 /* build the tree; else only statistics */
+	bool inlining;	 /* inlined functions get their own frames */
+	bool lines;	 /* distinguish the lines of innermost functions */
+	bool again;	 /* profile_select() will be called */
+	bool origins;	 /* contexts continue in the creation contexts of their threads */
+	bool samples;	 /* keep single samples, in the order of the file */
+	bool cost;	 /* of calls, if the recording has it */
+	bool all_events; /* select all if none is selected; else the first one */
 	enum symbol_table_style names;
 	const struct selection *select; /* NULL: everything */
 };
@@ -117,8 +117,13 @@ int profile_detail(const struct profile *p, const struct selection *s, struct cc
 /* Copies the name of an event to buffer, and returns that. */
 const char *profile_event(const struct profile *p, uint32_t event, char *buffer, size_t size);
 
-/* All samples of an event, if there are calls; event is then 0 or 1. */
-uint64_t profile_event_samples(const struct profile *p, uint32_t event);
+/* What is known of an event, by its number. */
+struct profile_event {
+	uint64_t samples, weight; /* of all its samples, selected or not */
+	struct recording_rate rate;
+	bool shown; /* by the last selection of events */
+};
+struct profile_event profile_event_facts(const struct profile *p, uint32_t event);
 
 /* A selected sample or aggregated sample, in the order of the file. The profile must be loaded with
  * options.samples. */
@@ -149,16 +154,16 @@ struct profile_moment {
 struct profile_moment profile_moment(const struct profile *p, size_t i);
 uint32_t profile_instruction_node(const struct profile *p, uint32_t instruction);
 
-/* The sum of the samples at one place of one node in one thread. */
+/* The sum of the samples of one event at one place of one node in one thread. */
 struct profile_cell {
-	uint32_t node, thread;
+	uint32_t node, thread, event;
 	struct tree_place place;
 	uint32_t instruction; /* number of one instruction there */
 	uint64_t weight, samples;
 };
 
-/* Calls each() for each cell, in order of node, place and thread. Stops at the first result that is
- * not 0, and returns it. 0 or -ENOMEM. */
+/* Calls each() for each cell, in order of node, place, thread and event. Stops at the first result
+ * that is not 0, and returns it. 0 or -ENOMEM. */
 int profile_cells(const struct profile *p, int (*each)(void *ctx, const struct profile_cell *cell),
 		  void *ctx);
 

@@ -42,7 +42,8 @@ struct profile_internals {
 	struct recording *recording;
 	struct recording_account accounts[RECORDING_ACCOUNTS]; /* of the recording */
 	struct profile_event_sum events[RECORDING_ACCOUNTS];   /* the same */
-	uint64_t frequency, period;			       /* the same: of sampled events */
+	struct recording_rate rates[RECORDING_ACCOUNTS];       /* the same */
+	bool shown[RECORDING_ACCOUNTS];			       /* which events are selected */
 	char event[256], cost_event[256]; /* profile.event, if not all are shown; of profile.cost */
 	struct stack_store *segments;
 	struct cct
@@ -50,7 +51,7 @@ struct profile_internals {
 	struct profile_failure failures[2 * PROFILE_FAILURES];
 	size_t n_failures, n_mismatches;
 	struct tree_place *places;
-	bool has_tree, again, inlining, with_cost;
+	bool has_tree, again, inlining, with_cost, all_events;
 	bool kept; /* keeps single samples: */
 	struct profile_instruction *instructions;
 	size_t n_instructions, instructions_capacity;
@@ -120,7 +121,7 @@ struct profile_sum profile_sum(const struct profile_internals *in, size_t sample
 struct profile_sum profile_unpack(const struct profile_internals *in, uint32_t weight);
 /* Frees what only profile_keep() needs. */
 void profile_settle(struct profile_internals *in);
-/* select.c: makes the sums those of the events that are shown. */
+/* select.c: chooses the events that are shown, and makes the sums theirs. */
 void profile_show_events(struct profile *p, const struct selection *s);
 /* Adds totals and order to the profile's tree. 0 or -ENOMEM. */
 int profile_finish_tree(struct profile *p);

@@ -11,6 +11,7 @@
 struct first_pass {
 	struct stream stream;
 	struct profile *p;
+	bool any; /* sample */
 };
 
 static int see_sample(struct stream *stream, struct stream_event *e)
@@ -19,8 +20,9 @@ static int see_sample(struct stream *stream, struct stream_event *e)
 	const struct pcce_sample *s = e->sample;
 	struct profile_event_sum *sum;
 
-	if (!p->in->events[0].samples && !p->in->events[1].samples)
+	if (!((struct first_pass *)stream)->any)
 		p->first = p->last = s->time;
+	((struct first_pass *)stream)->any = true;
 	if (s->time < p->first)
 		p->first = s->time;
 	if (s->time > p->last)
@@ -37,11 +39,11 @@ static void copy_recording_info(struct profile *p, const struct recording *r)
 	p->sampler = r->sampler;
 	p->events = r->event;
 	p->calls = r->info.flags & PCCE_INFO_CALLS;
+	p->n_events = datafile_events(r->event);
 	p->command = r->command;
 	p->host = r->host;
 	p->kernel = r->kernel;
-	p->in->frequency = r->info.frequency;
-	p->in->period = r->info.period;
+	memcpy(p->in->rates, r->rates, sizeof(p->in->rates));
 	p->start_time = r->info.start_time;
 	p->wall_time = r->info.wall_time;
 	p->stats.verify = r->info.flags & PCCE_INFO_VERIFY;
@@ -63,7 +65,7 @@ static void copy_recording_info(struct profile *p, const struct recording *r)
 int profile_read(struct profile *p, const char *path, struct error *why)
 {
 	static const struct stream_ops ops = {.event = see_sample};
-	struct first_pass pass = {{&ops, NULL}, p};
+	struct first_pass pass = {{&ops, NULL}, p, false};
 	struct recording_names names = {
 		{&recording_names_ops, threads_stage(p->threads, &pass.stream)},
 		p->names,

@@ -13,7 +13,7 @@ static bool select_event(const struct profile *p, const struct selection *s, uin
 	char name[256], number[16];
 
 	if (!s->events.n)
-		return !p->calls || !event;
+		return p->n_events <= 1 || (p->in->all_events && !p->calls) || !event;
 	snprintf(number, sizeof(number), "%u", event);
 	return select_word(&s->events, profile_event(p, event, name, sizeof(name))) ||
 	       select_word(&s->events, number);
@@ -60,45 +60,54 @@ static const char *name_events(const struct profile *p, const struct selection *
 	}
 }
 
-/* Without calls, all events are of one kind, and their sums are those of the recording. */
-void profile_show_events(struct profile *p, const struct selection *s)
+/* Adds up what the recording says of events: of those that are selected, or of all. */
+static void add_events(struct profile *p, const struct selection *s, bool every)
 {
 	const struct profile_internals *in = p->in;
 	struct recording_account all = {0};
-	uint32_t shown = 0, event = 0;
 
 	p->all_samples = p->all_weight = p->stats.sample_bytes = p->stats.lost = 0;
 	for (uint32_t i = 0; i < RECORDING_ACCOUNTS; i++) {
-		if (p->calls && !select_event(p, s, i))
+		if (!every && !select_event(p, s, i))
 			continue;
 		recording_account_add(&all, &in->accounts[i]);
 		p->all_samples += in->events[i].samples;
 		p->all_weight += in->events[i].weight;
 		p->stats.sample_bytes += in->events[i].bytes;
-		event = i;
-		shown++;
 	}
 	for (uint32_t i = 0; i <= PCCE_LOSS_MAX; i++)
 		p->stats.lost += all.lost[i];
 	memcpy(p->stats.lost_reasons, all.lost, sizeof(all.lost));
 	p->stats.due = all.due;
-	p->event = name_events(p, s);
-	p->frequency = in->frequency;
-	p->period = in->period;
+}
+
+void profile_show_events(struct profile *p, const struct selection *s)
+{
+	struct profile_internals *in = p->in;
+	uint32_t shown = 0, event = 0;
+
+	memset(in->shown, 0, sizeof(in->shown));
+	for (uint32_t i = p->n_events; i-- > 0;) {
+		if (!select_event(p, s, i))
+			continue;
+		in->shown[recording_account_of(i)] = true;
+		event = i;
+		shown++;
+	}
+	add_events(p, s, !shown);
+	p->event = shown == 1 && p->n_events > 1
+			   ? profile_event(p, event, in->event, sizeof(in->event))
+			   : name_events(p, s);
+	p->frequency = in->rates[recording_account_of(event)].frequency;
+	p->period = in->rates[recording_account_of(event)].period;
 	p->cost = (struct profile_cost){0};
-	if (!p->calls || shown != 1)
+	if (!p->calls || shown != 1 || event || !in->with_cost)
 		return;
-	p->event = profile_event(p, event, p->in->event, sizeof(p->in->event));
-	if (event)
-		return;
-	p->frequency = 0;
-	p->period = 1;
-	if (in->with_cost)
-		p->cost = (struct profile_cost){
-			.event = profile_event(p, 1, p->in->cost_event, sizeof(p->in->cost_event)),
-			.frequency = in->frequency,
-			.period = in->period,
-		};
+	p->cost = (struct profile_cost){
+		.event = profile_event(p, 1, in->cost_event, sizeof(in->cost_event)),
+		.frequency = in->rates[1].frequency,
+		.period = in->rates[1].period,
+	};
 }
 
 /* Resets all counts. 0 or -ENOMEM. */
@@ -306,7 +315,7 @@ static int prune_tree(struct profile *p, const struct selection *s)
 int profile_select(struct profile *p, const struct selection *s)
 {
 	struct profile_internals *in = p->in;
-	bool filtered = selection_has_samples(s) || selection_has_contexts(s) || p->calls;
+	bool filtered = selection_has_samples(s) || selection_has_contexts(s) || p->n_events > 1;
 	uint8_t *keep = NULL;
 	int r = 0;
 

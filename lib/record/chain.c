@@ -57,7 +57,7 @@ int chain_build(struct chain *c, const struct chain_config *config, struct error
 		add_stage(c, (struct stream *)state);
 	}
 	if (config->sampler && !c->incomplete) {
-		c->accounts = accounts_new(sampler, o->sampled ? 2 : 1);
+		c->accounts = accounts_new(sampler, o->sampled ? 2 : o->count ? 1 : o->n_events);
 		add_stage(c, (struct stream *)c->accounts);
 	}
 	if (o->only && !c->incomplete)

@@ -190,7 +190,38 @@ static char *command_line(char **argv)
 	return line;
 }
 
-/* What the recording says of its sampler and its events: lists if it has two of them. */
+/* The rates of events, if there are several. */
+static int write_events(struct recorder *r, const struct sampler_config *config)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < config->n_events && config->n_events > 1 && !err; i++) {
+		const struct pcce_rec_event rec = {
+			.frequency = config->events[i].frequency,
+			.period = config->events[i].period,
+			.event = i,
+		};
+
+		err = stream_pass(r->chain.first, record, PCCE_REC_EVENT, &rec, sizeof(rec), NULL,
+				  0);
+	}
+	return err;
+}
+
+/* Writes the names of all events, with commas. */
+static void name_all_events(const struct record_options *o, char *list, size_t size)
+{
+	size_t at = 0;
+
+	*list = 0;
+	if (o->count)
+		at += (size_t)snprintf(list, size, "%s", o->counted);
+	for (uint32_t i = 0; i < o->n_events && (!o->count || o->sampled) && at < size; i++)
+		at += (size_t)snprintf(list + at, size - at, "%s%s", at ? "," : "",
+				       o->events[i].name);
+}
+
+/* What the recording says of its sampler and its events: lists if it has several of them. */
 static int write_recorder_info(struct recorder *r, const struct sampler_config *config)
 {
 	const struct record_options *o = r->options;
@@ -198,12 +229,13 @@ static int write_recorder_info(struct recorder *r, const struct sampler_config *
 	struct pcce_rec_info rec = {
 		.start_time = clock_ns(CLOCK_MONOTONIC),
 		.wall_time = clock_ns(CLOCK_REALTIME),
-		.frequency = config->frequency,
-		.period = config->period,
+		.frequency = config->events->frequency,
+		.period = config->events->period,
 		.flags = (config->verify ? PCCE_INFO_VERIFY : 0) |
 			 (config->copy ? PCCE_INFO_FRAMES : 0) | (beside ? PCCE_INFO_CALLS : 0),
 	};
-	char *line = command_line(o->command), sampler[64], event[512];
+	char *line = command_line(o->command), sampler[64];
+	char events[SAMPLER_EVENTS * sizeof(config->events->name)];
 	struct utsname u;
 	int err;
 
@@ -213,12 +245,11 @@ static int write_recorder_info(struct recorder *r, const struct sampler_config *
 		memset(&u, 0, sizeof(u));
 	snprintf(sampler, sizeof(sampler), "%s%s%s", r->active.ops->name, beside ? "," : "",
 		 beside ? beside->name : "");
-	snprintf(event, sizeof(event), "%s%s%s", o->count ? o->counted : "",
-		 o->count && o->sampled ? "," : "", !o->count || o->sampled ? o->event : "");
+	name_all_events(o, events, sizeof(events));
 	err = stream_pass(r->chain.first, record, PCCE_REC_INFO, &rec, sizeof(rec),
-			  (const char *const[]){sampler, event, line, u.nodename, u.release}, 5);
+			  (const char *const[]){sampler, events, line, u.nodename, u.release}, 5);
 	free(line);
-	return err;
+	return err ? err : write_events(r, config);
 }
 
 static void note_stop_signal(int sig, siginfo_t *info, void *context)
@@ -441,7 +472,7 @@ static int build_chain(struct recorder *r, struct error *why)
 
 static void show_progress(struct recorder *r, bool end)
 {
-	uint64_t now;
+	uint64_t now, samples = 0;
 	char n[32], size[32];
 
 	if (end) {
@@ -456,7 +487,9 @@ static void show_progress(struct recorder *r, bool end)
 	if (now < r->progress_due)
 		return;
 	r->progress_due = now + PROGRESS_NS;
-	format_count(n, sizeof(n), r->chain.accounts->of[r->chain.accounts->n - 1].samples);
+	for (uint32_t i = r->options->sampled ? 1 : 0; i < r->chain.accounts->n; i++)
+		samples += r->chain.accounts->of[i].samples;
+	format_count(n, sizeof(n), samples);
 	format_bytes(size, sizeof(size), datafile_size(r->writer));
 	fprintf(stderr, "\rpcce-record: %s samples, %s\033[K", n, size);
 	r->progress_shown = true;
@@ -606,9 +639,11 @@ static void print_summary(const struct recorder *r, const struct sampler_config 
 			.options = r->options,
 			.account = &all->of[i],
 			.missing = r->chain.only ? only_missing(r->chain.only) : NULL,
+			.event = &r->options->events[r->options->count ? 0 : i],
 			.calls = r->options->count && i == 0,
+			.first = i == 0,
 			.last = i + 1 == all->n,
-			.sampler = i ? config->beside->name : r->active.ops->name,
+			.sampler = i && config->beside ? config->beside->name : r->active.ops->name,
 			.why_nothing = i == 0 && r->active.ops->why_nothing
 					       ? r->active.ops->why_nothing(r->active.sampler)
 					       : NULL,
@@ -676,9 +711,8 @@ int record_run(const struct record_options *o)
 {
 	struct recorder r = {.options = o, .status = -1, .pidfd = -1};
 	struct sampler_config config = {
-		.frequency = o->frequency,
-		.period = o->period,
-		.event = o->event,
+		.events = o->events,
+		.n_events = o->n_events,
 		.target = o->target,
 		.verify = o->verify,
 		.copy = !o->restorer	? SAMPLER_COPY_NONE

@@ -11,10 +11,11 @@ struct count_bursts;
 struct expression;
 struct hot_parameters;
 struct restorer_ops;
+struct sampler_event;
 
 struct record_options {
-	uint64_t frequency, period;
-	const char *event;   /* that is sampled */
+	const struct sampler_event *events; /* n_events, at least one, that are sampled */
+	uint32_t n_events;
 	const char *sampler; /* "auto", or the name of one */
 	const char *output;
 	pid_t target; /* a running process; 0: run command */

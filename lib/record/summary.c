@@ -42,12 +42,21 @@ static bool is_runtime_preloaded(const struct record_summary *s)
 	return !s->options->target && child_preloads_runtime();
 }
 
+/* Returns "EVENT: ", or nothing if the recording has only one. */
+static const char *name_of_event(const struct record_summary *s, char *buffer, size_t size)
+{
+	*buffer = 0;
+	if (s->options->n_events > 1)
+		snprintf(buffer, size, "%s: ", s->event->name);
+	return buffer;
+}
+
 /* Says why a recording has no contexts, or few. */
 static void warn_of_silence(const struct record_summary *s)
 {
 	enum table_state state = state_of_program(s->program);
 	const char *why = s->why_nothing;
-	char part[32], all[32];
+	char part[32], all[32], event[256];
 
 	format_count(part, sizeof(part), s->account->outside);
 	format_count(all, sizeof(all), s->account->samples);
@@ -61,12 +70,12 @@ static void warn_of_silence(const struct record_summary *s)
 	else if (!s->account->samples)
 		say("warning: no samples: the program used too little CPU time, or none of the "
 		    "event %s%s",
-		    s->options->event, s->options->frequency ? "; use a higher -F" : "");
+		    s->event->name, s->event->frequency ? "; use a higher -F" : "");
 	else if (s->account->outside > s->account->samples / 2 &&
 		 !(s->main_module && !s->main_module->instrumented))
-		say("warning: %s of %s samples are outside of instrumented threads: they have no "
+		say("warning: %s%s of %s samples are outside of instrumented threads: they have no "
 		    "contexts; pcce-report --format=flat lists where they are",
-		    part, all);
+		    name_of_event(s, event, sizeof(event)), part, all);
 }
 
 /* Says what is wrong with the expression of --only. True: nothing else can be the reason. */
@@ -81,40 +90,41 @@ static bool warn_of_expression(const struct record_summary *s)
 	return s->missing || s->account->left_out;
 }
 
-static void warn_of(uint64_t count, uint64_t limit, const char *text)
+static void warn_of(const struct record_summary *s, uint64_t count, uint64_t limit,
+		    const char *text)
 {
-	char n[32];
+	char n[32], event[256];
 
 	if (count <= limit)
 		return;
 	format_count(n, sizeof(n), count);
-	say("warning: %s samples %s", n, text);
+	say("warning: %s%s samples %s", name_of_event(s, event, sizeof(event)), n, text);
 }
 
 static void warn_of_losses(const struct record_summary *s)
 {
 	const uint64_t *lost = s->account->lost_reasons, few = s->account->due.due / 100;
 
-	warn_of(lost[PCCE_LOSS_THROTTLE], 0,
+	warn_of(s, lost[PCCE_LOSS_THROTTLE], 0,
 		"were lost: the kernel throttled the event; use a lower -F, or raise "
 		"kernel.perf_event_max_sample_rate");
-	warn_of(lost[PCCE_LOSS_NESTED], 0,
+	warn_of(s, lost[PCCE_LOSS_NESTED], 0,
 		"were lost: a BPF program was running on that CPU already; use -b kmod");
-	warn_of(lost[PCCE_LOSS_RING] + lost[PCCE_LOSS_SHAPE], 0,
+	warn_of(s, lost[PCCE_LOSS_RING] + lost[PCCE_LOSS_SHAPE], 0,
 		"were lost: the machine was too busy; use a lower -F");
-	warn_of(lost[PCCE_LOSS_DISK], 0,
+	warn_of(s, lost[PCCE_LOSS_DISK], 0,
 		"were lost: the disk is nearly full, and calls need the rest; use a lower -F");
-	warn_of(lost[PCCE_LOSS_LATE], few,
+	warn_of(s, lost[PCCE_LOSS_LATE], few,
 		"were lost: the clock was late, since the machine or its host was busy; use a "
 		"lower -F");
-	warn_of(lost[PCCE_LOSS_BLOCKED], few,
+	warn_of(s, lost[PCCE_LOSS_BLOCKED], few,
 		"were lost: their threads ended, and blocked the signal; use -b bpf as root");
-	warn_of(lost[PCCE_LOSS_UNEXPLAINED], few,
+	warn_of(s, lost[PCCE_LOSS_UNEXPLAINED], few,
 		!strcmp(s->sampler, "bpf")
 			? "were lost: threads sleep often, the clock was late, or another BPF "
 			  "program was running on that CPU; use a lower -F, or -b kmod"
 			: "were lost: threads sleep often, or the clock was late; use a lower -F");
-	warn_of(s->account->due.merged, s->account->samples / 10,
+	warn_of(s, s->account->due.merged, s->account->samples / 10,
 		"merged into others, which have their weights: they came too fast; use a lower -F");
 }
 
@@ -153,7 +163,7 @@ static void print_count_summary(const struct record_summary *s)
 
 void record_print_summary(const struct record_summary *s)
 {
-	char n[32], size[32], due[32] = "", left_out[64] = "";
+	char n[32], size[32], due[32] = "", left_out[64] = "", event[256], to[PATH_MAX + 64] = "";
 
 	if (s->calls) {
 		print_count_summary(s);
@@ -162,7 +172,7 @@ void record_print_summary(const struct record_summary *s)
 	if (!warn_of_expression(s))
 		warn_of_silence(s);
 	/* modules.c has already warned of other programs without a usable table. */
-	if (s->main_module && !s->main_module->instrumented &&
+	if (s->first && s->main_module && !s->main_module->instrumented &&
 	    (s->main_module->state == TABLE_NONE || s->shared_runtime))
 		say("warning: %s %s: samples in it have no contexts%s%s%s", s->main_module->path,
 		    table_state_text(s->main_module->state),
@@ -185,6 +195,8 @@ void record_print_summary(const struct record_summary *s)
 		format_count(text, sizeof(text), s->account->left_out);
 		snprintf(left_out, sizeof(left_out), ", %s left out", text);
 	}
-	say("%s samples%s%s%s, %s to %s (%s)", n, s->account->due.known ? " of " : "", due,
-	    left_out, size, s->options->output, s->sampler);
+	if (s->last)
+		snprintf(to, sizeof(to), ", %s to %s (%s)", size, s->options->output, s->sampler);
+	say("%s%s samples%s%s%s%s", name_of_event(s, event, sizeof(event)), n,
+	    s->account->due.known ? " of " : "", due, left_out, to);
 }

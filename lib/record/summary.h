@@ -9,13 +9,16 @@
 struct event_account;
 struct record_module;
 struct record_options;
+struct sampler_event;
 
 /* An event of a finished recording. All pointers stay the caller's. */
 struct record_summary {
 	const struct record_options *options;
 	const struct event_account *account;
-	const char *missing;	 /* a function of --only that no module has; or NULL */
+	const char *missing; /* a function of --only that no module has; or NULL */
+	const struct sampler_event *event;
 	bool calls;		 /* its samples are calls, which were counted */
+	bool first;		 /* the first event of the recording: tell what concerns all */
 	bool last;		 /* the last event of the recording: tell its size */
 	const char *sampler;	 /* its name */
 	const char *why_nothing; /* why the sampler may have seen nothing; or NULL */

@@ -9,6 +9,11 @@
  * Tracepoints are different: a BPF program on a tracepoint runs for the whole system. It is
  * attached once and looks up the process in a map.
  *
+ * Several events. Each event of the recording has its own BPF program, since a program's constants
+ * say what kind of event it serves, and its number. An inherited event cannot have a value by which
+ * one program could tell. The programs share their maps, so there is one ring for each CPU, and
+ * samples of all events are in order.
+ *
  * Order. See event_queue.h.
  *
  * Attaching to a running process. Threads are created while other threads get their events. A
@@ -53,28 +58,39 @@ struct birth { /* a thread of the target that was created while events were bein
 	uint64_t time;
 };
 
-struct sampler {
-	struct sampler_config config;
+/* What belongs to one event of the recording. */
+struct probe {
+	const struct sampler_event *event;
 	struct perf_event_attr attr;
 	enum perf_event_kind kind;
 	struct sampler_bpf *skel;
-	struct bpf_ring *rings;
-	struct event_queue *delivery;
-	int *events;
-	size_t n_events;
+	int *fds; /* perf events */
+	size_t n_fds;
 	struct watched *watched;
-	struct birth *births;
-	size_t n_births;
-	pid_t pid;
-	uint64_t taken, drops;
-	uint64_t throttled; /* lost samples by throttling that the sink was told */
-	uint64_t late;	    /* the same for late timers */
+	uint64_t taken;
+	struct sampler_counts told; /* what the sink was told of losses */
 	struct {
 		/* Counts at the last turn with events. */
 		uint64_t missed, followed, others;
 		bool foreign; /* all events of that turn were of other processes */
 	} tracepoint;
 };
+
+struct sampler {
+	struct sampler_config config;
+	struct probe probes[SAMPLER_EVENTS]; /* as config.events */
+	struct bpf_ring *rings;
+	struct event_queue *delivery;
+	struct birth *births;
+	size_t n_births;
+	pid_t pid;
+};
+
+/* All programs share the maps of the first. */
+static struct sampler_bpf *first_program(const struct sampler *s)
+{
+	return s->probes[0].skel;
+}
 
 /* ---- checks ------------------------------------------------------------------ */
 
@@ -101,53 +117,66 @@ static int check_privilege(struct error *why)
 	return error_set(why, -EPERM, "it needs the capabilities CAP_BPF and CAP_PERFMON, or root");
 }
 
-static int bpf_probe(const struct sampler_config *config, struct error *why)
+/* Loads and attaches the program of one event, and unloads it. */
+static int try_event(const struct sampler_event *e, enum sampler_copy copy, struct error *why)
 {
 	struct perf_event_attr attr;
 	struct sampler_bpf *skel;
 	enum perf_event_kind kind;
-	int err, event;
+	int event, err = perf_event_make_attr(e, &attr, &kind, why);
 
-	if (config->verify)
-		return error_set(why, -EOPNOTSUPP,
-				 "it cannot read the stack, which --verify needs; use -b self");
-	err = perf_event_make_attr(config, &attr, &kind, why);
 	if (!err)
 		err = check_privilege(why);
 	if (err)
 		return err;
 	event = perf_event_create(&attr, 0, -1);
 	if (event < 0)
-		return perf_event_explain(config, -errno, why);
-	err = bpf_program_load(kind, &attr, config->copy, &skel, why);
+		return perf_event_explain(e, -errno, why);
+	err = bpf_program_load(kind, &attr, copy, 0, NULL, &skel, why);
 	if (!err) {
 		err = bpf_program_attach(skel, kind, event);
 		if (err)
-			error_set(why, 0, "cannot run a BPF program on the event %s: %s",
-				  config->event, strerror(-err));
+			error_set(why, 0, "cannot run a BPF program on the event %s: %s", e->name,
+				  strerror(-err));
 		sampler_bpf__destroy(skel);
 	}
 	close(event);
 	return err;
 }
 
+static int bpf_probe(const struct sampler_config *config, struct error *why)
+{
+	int err = 0;
+
+	if (config->verify)
+		return error_set(why, -EOPNOTSUPP,
+				 "it cannot read the stack, which --verify needs; use -b self");
+	for (uint32_t i = 0; i < config->n_events && !err; i++)
+		err = try_event(&config->events[i], config->copy, why);
+	return err;
+}
+
 /* ---- start ---------------------------------------------------------------------- */
+
+static void close_probe(struct probe *p)
+{
+	for (size_t i = 0; i < p->n_fds; i++)
+		close(p->fds[i]);
+	free(p->fds);
+	hash_free(p->watched, free);
+	if (p->skel)
+		sampler_bpf__destroy(p->skel);
+}
 
 static void bpf_destroy(struct sampler *s)
 {
-	size_t i;
-
 	if (!s)
 		return;
-	for (i = 0; i < s->n_events; i++)
-		close(s->events[i]);
-	free(s->events);
-	hash_free(s->watched, free);
-	free(s->births);
 	bpf_ring_close(s->rings);
+	for (uint32_t i = 0; i < s->config.n_events; i++)
+		close_probe(&s->probes[i]);
+	free(s->births);
 	event_queue_close(s->delivery);
-	if (s->skel)
-		sampler_bpf__destroy(s->skel);
 	free(s);
 }
 
@@ -157,28 +186,40 @@ static int add_bpf_sample(void *ctx, const struct pcce_sample *sample, size_t si
 
 	if (!event_queue_add(s->delivery, sample, size))
 		return -ENOMEM;
-	s->taken++;
+	s->probes[sample->event % SAMPLER_EVENTS].taken++;
 	return 0;
+}
+
+static int prepare_probe(struct sampler *s, struct probe *p, const struct sampler_event *event,
+			 struct error *why)
+{
+	int err = perf_event_make_attr(event, &p->attr, &p->kind, why);
+
+	p->event = event;
+	return err ? err
+		   : bpf_program_load(p->kind, &p->attr, s->config.copy, (uint32_t)(p - s->probes),
+				      p == s->probes ? NULL : first_program(s), &p->skel, why);
 }
 
 static int bpf_prepare(const struct sampler_config *config, struct sampler **out, struct error *why)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
-	int err;
+	struct sampler_bpf *first;
+	int err = 0;
 
 	error_set(why, 0, "out of memory");
 	if (!s)
 		return -ENOMEM;
 	s->config = *config;
-	err = perf_event_make_attr(config, &s->attr, &s->kind, why);
+	for (uint32_t i = 0; i < config->n_events && !err; i++)
+		err = prepare_probe(s, &s->probes[i], &config->events[i], why);
+	first = first_program(s);
 	if (!err)
-		err = bpf_program_load(s->kind, &s->attr, config->copy, &s->skel, why);
-	if (!err)
-		err = event_queue_open((int64_t *)s->skel->bss->offsets, &s->skel->bss->n_offsets,
+		err = event_queue_open((int64_t *)first->bss->offsets, &first->bss->n_offsets,
 				       SAMPLER_OFFSETS, config->program, &s->delivery, why);
 	if (err)
 		goto fail;
-	err = bpf_ring_open(bpf_map__fd(s->skel->maps.controls), bpf_map__fd(s->skel->maps.rings),
+	err = bpf_ring_open(bpf_map__fd(first->maps.controls), bpf_map__fd(first->maps.rings),
 			    libbpf_num_possible_cpus(), &s->rings);
 	if (err) {
 		error_set(why, 0, "cannot map the rings: %s", strerror(-err));
@@ -191,25 +232,25 @@ fail:
 	return err;
 }
 
-static int open_thread_event(struct sampler *s, pid_t tid, int cpu)
+static int open_thread_event(struct probe *p, pid_t tid, int cpu)
 {
-	int event, err;
+	int fd, err;
 
-	event = perf_event_create(&s->attr, tid, cpu);
-	if (event < 0)
+	fd = perf_event_create(&p->attr, tid, cpu);
+	if (fd < 0)
 		return -errno;
-	err = bpf_program_attach(s->skel, s->kind, event);
+	err = bpf_program_attach(p->skel, p->kind, fd);
 	if (!err)
-		err = array_grow(&s->events, s->n_events, sizeof(*s->events));
+		err = array_grow(&p->fds, p->n_fds, sizeof(*p->fds));
 	if (err) {
-		close(event);
+		close(fd);
 		return err;
 	}
-	s->events[s->n_events++] = event;
+	p->fds[p->n_fds++] = fd;
 	return 0;
 }
 
-static int watch_thread(struct sampler *s, pid_t tid, uint64_t since)
+static int watch_thread(struct probe *p, pid_t tid, uint64_t since)
 {
 	struct watched *w = malloc(sizeof(*w));
 
@@ -217,18 +258,18 @@ static int watch_thread(struct sampler *s, pid_t tid, uint64_t since)
 		return -ENOMEM;
 	w->tid = tid;
 	w->since = since;
-	HASH_ADD_INT(s->watched, tid, w);
+	HASH_ADD_INT(p->watched, tid, w);
 	if (hash_added(w))
 		return 0;
 	free(w);
 	return -ENOMEM;
 }
 
-static struct watched *find_watched(const struct sampler *s, pid_t tid)
+static struct watched *find_watched(const struct probe *p, pid_t tid)
 {
 	struct watched *w;
 
-	HASH_FIND_INT(s->watched, &tid, w);
+	HASH_FIND_INT(p->watched, &tid, w);
 	return w;
 }
 
@@ -246,7 +287,8 @@ static int on_birth(void *ctx, const struct perf_sideband_event *e)
 }
 
 /* Whether this thread inherited an event. *since: the time of its creation. */
-static bool has_inherited_event(const struct sampler *s, pid_t tid, uint64_t *since)
+static bool has_inherited_event(const struct sampler *s, const struct probe *p, pid_t tid,
+				uint64_t *since)
 {
 	size_t i;
 
@@ -256,16 +298,16 @@ static bool has_inherited_event(const struct sampler *s, pid_t tid, uint64_t *si
 
 		if (b->tid != tid)
 			continue;
-		parent = find_watched(s, b->parent);
+		parent = find_watched(p, b->parent);
 		*since = b->time;
 		return parent && b->time >= parent->since;
 	}
 	return false;
 }
 
-/* Opens events for all threads of the target that have none. Returns the number of new threads, or
- * -errno. */
-static int watch_threads(struct sampler *s)
+/* Opens perf events for all threads of the target that have none of this event. Returns the number
+ * of new threads, or -errno. */
+static int watch_threads(struct sampler *s, struct probe *p)
 {
 	char path[64];
 	struct dirent *entry;
@@ -280,13 +322,13 @@ static int watch_threads(struct sampler *s)
 		pid_t tid = (pid_t)atoi(entry->d_name);
 		uint64_t since = 0;
 
-		if (tid <= 0 || find_watched(s, tid))
+		if (tid <= 0 || find_watched(p, tid))
 			continue;
 		err = event_queue_listen(s->delivery, on_birth, s);
 		if (err)
 			break;
-		if (!has_inherited_event(s, tid, &since)) {
-			err = open_thread_event(s, tid, -1);
+		if (!has_inherited_event(s, p, tid, &since)) {
+			err = open_thread_event(p, tid, -1);
 			if (err == -ESRCH) { /* the thread has ended */
 				err = 0;
 				continue;
@@ -294,7 +336,7 @@ static int watch_threads(struct sampler *s)
 			since = event_queue_now();
 		}
 		if (!err)
-			err = watch_thread(s, tid, since);
+			err = watch_thread(p, tid, since);
 		fresh++;
 	}
 	closedir(d);
@@ -306,80 +348,101 @@ static int follow_by_map(struct sampler *s, pid_t pid, bool armed)
 	struct sampler_process p = {.armed = armed};
 	uint32_t key = (uint32_t)pid;
 
-	return bpf_map_update_elem(bpf_map__fd(s->skel->maps.processes), &key, &p, BPF_ANY);
+	return bpf_map_update_elem(bpf_map__fd(first_program(s)->maps.processes), &key, &p,
+				   BPF_ANY);
 }
 
-static int start_tracepoint(struct sampler *s, struct error *why)
+/* Begins to follow the process and its children in the map of processes. */
+static int follow_process(struct sampler *s, struct probe *p, struct error *why)
+{
+	struct sampler_bpf *first = first_program(s);
+	int err;
+
+	if (sampler_bpf__attach(p->skel))
+		return error_set(why, -errno,
+				 "cannot attach the BPF programs for fork and exec: %s",
+				 strerror(errno));
+	if (first->rodata->pidns_ino) { /* the kernel has another number for this process */
+		first->bss->wanted_armed = s->config.target != 0;
+		first->bss->wanted = (uint32_t)s->pid;
+		return 0;
+	}
+	err = follow_by_map(s, s->pid, s->config.target);
+	return err ? perf_event_explain(p->event, err, why) : 0;
+}
+
+static int start_tracepoint(struct probe *p, struct error *why)
 {
 	int err;
 
 	/* One event for the whole tracepoint. Its task and CPU do not matter to the program. */
-	s->attr.inherit = 0;
-	s->attr.freq = 0;
-	s->attr.sample_period = 1;
-	if (sampler_bpf__attach(s->skel))
-		return error_set(why, -errno,
-				 "cannot attach the BPF programs for fork and exec: %s",
-				 strerror(errno));
-	err = 0;
-	if (s->skel->rodata->pidns_ino) { /* the kernel has another number for this process */
-		s->skel->bss->wanted_armed = s->config.target != 0;
-		s->skel->bss->wanted = (uint32_t)s->pid;
-	} else {
-		err = follow_by_map(s, s->pid, s->config.target);
-	}
-	if (!err)
-		err = open_thread_event(s, -1, 0);
-	if (!err && ioctl(s->events[0], PERF_EVENT_IOC_ENABLE, 0))
+	p->attr.inherit = 0;
+	p->attr.freq = 0;
+	p->attr.sample_period = 1;
+	err = open_thread_event(p, -1, 0);
+	if (!err && ioctl(p->fds[0], PERF_EVENT_IOC_ENABLE, 0))
 		err = -errno;
-	return err ? perf_event_explain(&s->config, err, why) : 0;
+	return err ? perf_event_explain(p->event, err, why) : 0;
 }
 
-static int start_command(struct sampler *s, struct error *why)
+static int start_command(struct sampler *s, struct probe *p, struct error *why)
 {
 	int err;
 
-	s->attr.enable_on_exec = 1;
-	err = open_thread_event(s, s->pid, -1);
-	return err ? perf_event_explain(&s->config, err, why) : 0;
+	p->attr.enable_on_exec = 1;
+	err = open_thread_event(p, s->pid, -1);
+	return err ? perf_event_explain(p->event, err, why) : 0;
 }
 
-static int start_running(struct sampler *s, struct error *why)
+static int start_running(struct sampler *s, struct probe *p, struct error *why)
 {
-	size_t i;
 	int fresh;
 
 	/* Repeat until no thread is new. Threads that are created later inherit an event. */
-	while ((fresh = watch_threads(s)) > 0)
+	while ((fresh = watch_threads(s, p)) > 0)
 		;
 	if (fresh < 0) {
 		if (fresh == -ESRCH)
 			error_set(why, 0, "process %d has ended", (int)s->pid);
 		else
-			perf_event_explain(&s->config, fresh, why);
+			perf_event_explain(p->event, fresh, why);
 		return fresh;
 	}
-	for (i = 0; i < s->n_events; i++)
-		if (ioctl(s->events[i], PERF_EVENT_IOC_ENABLE, 0))
-			return perf_event_explain(&s->config, -errno, why);
+	for (size_t i = 0; i < p->n_fds; i++)
+		if (ioctl(p->fds[i], PERF_EVENT_IOC_ENABLE, 0))
+			return perf_event_explain(p->event, -errno, why);
 	return 0;
 }
 
-/* Opens new events after an exec of a set-uid program. Some milliseconds are missing anyway, so the
- * threads are listed only once, unlike in start_running(). No thread may get two events: threads
- * that are created later inherit theirs. */
-static int bpf_reattach(void *ctx, const struct perf_sideband_event *exec)
+/* Opens new events for these threads of a process. No thread may get two events: threads that are
+ * created later inherit theirs. */
+static int reattach_probe(struct probe *p, const struct perf_sideband_event *exec,
+			  const pid_t *tids, size_t n)
 {
-	struct sampler *s = ctx;
-	struct watched *w = find_watched(s, exec->pid);
-	pid_t tids[64];
-	size_t n = 0, i;
-	char path[64];
-	struct dirent *entry;
-	DIR *d;
+	struct watched *w = find_watched(p, exec->pid);
 
 	if (w && w->since >= exec->time) /* a later exec has already done it */
 		return 0;
+	for (size_t i = 0; i < n; i++)
+		if (!open_thread_event(p, tids[i], -1))
+			ioctl(p->fds[p->n_fds - 1], PERF_EVENT_IOC_ENABLE, 0);
+	if (w)
+		w->since = event_queue_now();
+	return w ? 0 : watch_thread(p, exec->pid, event_queue_now());
+}
+
+/* Opens new events after an exec of a set-uid program. Some milliseconds are missing anyway, so the
+ * threads are listed only once, unlike in start_running(). */
+static int bpf_reattach(void *ctx, const struct perf_sideband_event *exec)
+{
+	struct sampler *s = ctx;
+	pid_t tids[64];
+	size_t n = 0;
+	char path[64];
+	struct dirent *entry;
+	int err = 0;
+	DIR *d;
+
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)exec->pid);
 	d = opendir(path);
 	while (d && n < sizeof(tids) / sizeof(tids[0]) && (entry = readdir(d)))
@@ -387,61 +450,66 @@ static int bpf_reattach(void *ctx, const struct perf_sideband_event *exec)
 			tids[n++] = (pid_t)atoi(entry->d_name);
 	if (d)
 		closedir(d);
-	for (i = 0; i < n; i++)
-		if (!open_thread_event(s, tids[i], -1))
-			ioctl(s->events[s->n_events - 1], PERF_EVENT_IOC_ENABLE, 0);
-	if (w)
-		w->since = event_queue_now();
-	return w ? 0 : watch_thread(s, exec->pid, event_queue_now());
+	for (uint32_t i = 0; i < s->config.n_events && !err; i++)
+		if (s->probes[i].kind != PERF_EVENT_TRACEPOINT)
+			err = reattach_probe(&s->probes[i], exec, tids, n);
+	return err;
 }
 
 static int bpf_start(struct sampler *s, pid_t pid, struct error *why)
 {
+	bool follows = false, removable = false;
 	int err;
 
+	for (uint32_t i = 0; i < s->config.n_events; i++)
+		removable |= s->probes[i].kind != PERF_EVENT_TRACEPOINT;
 	/* The rings must be read in time even if the recorded threads keep all CPUs busy. If this
 	 * is not permitted, continue without it. */
 	setpriority(PRIO_PROCESS, 0, -10);
 	s->pid = pid;
-	err = event_queue_begin(s->delivery, pid, s->config.target,
-				s->kind == PERF_EVENT_TRACEPOINT ? NULL : bpf_reattach, s);
+	err = event_queue_begin(s->delivery, pid, s->config.target, removable ? bpf_reattach : NULL,
+				s);
 	if (err)
 		return error_set(why, err, "out of memory");
-	if (s->kind == PERF_EVENT_TRACEPOINT)
-		return start_tracepoint(s, why);
-	return s->config.target ? start_running(s, why) : start_command(s, why);
+	for (uint32_t i = 0; i < s->config.n_events && !err; i++) {
+		struct probe *p = &s->probes[i];
+
+		if (p->kind != PERF_EVENT_TRACEPOINT) {
+			err = s->config.target ? start_running(s, p, why)
+					       : start_command(s, p, why);
+			continue;
+		}
+		if (!follows)
+			err = follow_process(s, p, why);
+		follows = true;
+		err = err ? err : start_tracepoint(p, why);
+	}
+	return err;
 }
 
 /* ---- delivery ------------------------------------------------------------------- */
 
-static int report_drops(struct sampler *s, struct stream *sink)
+static int report_lost(struct sampler *s, const struct probe *p, struct stream *sink,
+		       uint32_t reason, uint64_t count)
 {
-	uint64_t total = bpf_ring_dropped(s->rings), fresh = total - s->drops;
-
-	s->drops = total;
-	return fresh ? stream_lost(sink, event_queue_now(), PCCE_LOSS_RING, fresh) : 0;
+	return count ? stream_lost_of(sink, event_queue_now(), reason, count,
+				      (uint32_t)(p - s->probes))
+		     : 0;
 }
 
-static int report_throttled(struct sampler *s, struct stream *sink, uint64_t total)
+/* Reports what the program has counted since the last time. Each throttling of an event costs at
+ * least one sample. */
+static int report_counts(struct sampler *s, struct probe *p, struct stream *sink,
+			 const struct sampler_counts *now)
 {
-	uint64_t fresh = total - s->throttled;
+	const struct sampler_counts told = p->told;
+	int err;
 
-	s->throttled = total;
-	return fresh ? stream_lost(sink, event_queue_now(), PCCE_LOSS_THROTTLE, fresh) : 0;
-}
-
-/* Each throttling of an event costs at least one sample. */
-static int report_throttlings(struct sampler *s, struct stream *sink)
-{
-	return report_throttled(s, sink, bpf_ring_throttled(s->rings));
-}
-
-static int report_late(struct sampler *s, struct stream *sink)
-{
-	uint64_t total = bpf_ring_late(s->rings), fresh = total - s->late;
-
-	s->late = total;
-	return fresh ? stream_lost(sink, event_queue_now(), PCCE_LOSS_LATE, fresh) : 0;
+	p->told = *now;
+	err = report_lost(s, p, sink, PCCE_LOSS_RING, now->dropped - told.dropped);
+	if (!err)
+		err = report_lost(s, p, sink, PCCE_LOSS_THROTTLE, now->throttled - told.throttled);
+	return err ? err : report_lost(s, p, sink, PCCE_LOSS_LATE, now->late - told.late);
 }
 
 struct event_counts {
@@ -449,12 +517,12 @@ struct event_counts {
 };
 
 /* Returns the sums over all threads. */
-static struct event_counts read_events(const struct sampler *s)
+static struct event_counts read_events(const struct probe *p)
 {
 	struct event_counts sum = {0}, one;
 
-	for (size_t i = 0; i < s->n_events; i++) {
-		if (read(s->events[i], &one, sizeof(one)) != sizeof(one))
+	for (size_t i = 0; i < p->n_fds; i++) {
+		if (read(p->fds[i], &one, sizeof(one)) != sizeof(one))
 			continue;
 		sum.count += one.count;
 		sum.running += one.running;
@@ -463,34 +531,40 @@ static struct event_counts read_events(const struct sampler *s)
 }
 
 /* Returns the ns between two samples of a clock. */
-static uint64_t clock_period(const struct sampler *s)
+static uint64_t clock_period(const struct probe *p)
 {
-	return s->attr.freq ? 1000000000 / s->attr.sample_freq : s->attr.sample_period;
+	return p->attr.freq ? 1000000000 / p->attr.sample_freq : p->attr.sample_period;
+}
+
+/* Whether the event is a clock whose samples are known to be due. One that leaves out the kernel or
+ * user code runs all the time. */
+static bool is_whole_clock(const struct probe *p)
+{
+	return p->kind == PERF_EVENT_CLOCK && !p->attr.exclude_kernel && !p->attr.exclude_user;
 }
 
 /*
  * Computes the samples that throttling cost. This is possible for clocks: the events' time on CPUs
  * gives the expected number of samples. (Without throttling some are missing too, for example if a
- * virtual machine lost its CPU, or another BPF program ran. bpf_account() tells.) A kernel before
+ * virtual machine lost its CPU, or another BPF program ran. account_probe() tells.) A kernel before
  * 6.2 does not tell the program about throttling. It throttles a clock only if the clock exceeds
  * the limit.
  */
-static int report_clock_deficit(struct sampler *s, struct stream *sink)
+static int report_clock_deficit(struct sampler *s, struct probe *p, struct stream *sink)
 {
-	uint64_t period = clock_period(s), due;
+	uint64_t period = clock_period(p), due, known;
 
-	if (s->kind != PERF_EVENT_CLOCK)
+	if (!is_whole_clock(p))
 		return 0;
-	if (!s->throttled) {
-		unsigned int limit = s->skel->rodata->event_known ? 0 : perf_event_rate_limit();
+	if (!p->told.throttled) {
+		unsigned int limit = p->skel->rodata->event_known ? 0 : perf_event_rate_limit();
 
 		if (!limit || limit >= 1000000000 / period)
 			return 0;
 	}
-	due = read_events(s).running / period;
-	return due > s->taken + s->drops + s->late + s->throttled
-		       ? report_throttled(s, sink, due - s->taken - s->drops - s->late)
-		       : 0;
+	due = read_events(p).running / period;
+	known = p->taken + p->told.dropped + p->told.late + p->told.throttled;
+	return due > known ? report_lost(s, p, sink, PCCE_LOSS_THROTTLE, due - known) : 0;
 }
 
 /*
@@ -498,26 +572,30 @@ static int report_clock_deficit(struct sampler *s, struct stream *sink)
  * them for the whole system, not by process. So they count as lost, unless all events up to the
  * next turn with events were of processes that are not followed.
  */
-static int report_missed(struct sampler *s, struct stream *sink, bool last)
+static int report_missed(struct sampler *s, struct probe *p, struct stream *sink, bool last)
 {
-	uint64_t missed, followed, others, fresh;
+	uint64_t missed = bpf_program_missed(p->skel), others = p->told.others,
+		 followed = p->taken + p->told.dropped, fresh;
 
-	if (s->kind != PERF_EVENT_TRACEPOINT)
-		return 0;
-	missed = bpf_program_missed(s->skel);
-	followed = s->taken + s->drops;
-	others = bpf_ring_others(s->rings);
-	if (followed != s->tracepoint.followed || others != s->tracepoint.others)
-		s->tracepoint.foreign = followed == s->tracepoint.followed;
+	if (followed != p->tracepoint.followed || others != p->tracepoint.others)
+		p->tracepoint.foreign = followed == p->tracepoint.followed;
 	else if (!last)
 		return 0;
-	fresh = missed - s->tracepoint.missed;
-	s->tracepoint.missed = missed;
-	s->tracepoint.followed = followed;
-	s->tracepoint.others = others;
-	if (!fresh || s->tracepoint.foreign)
-		return 0;
-	return stream_lost(sink, event_queue_now(), PCCE_LOSS_NESTED, fresh);
+	fresh = missed - p->tracepoint.missed;
+	p->tracepoint.missed = missed;
+	p->tracepoint.followed = followed;
+	p->tracepoint.others = others;
+	return p->tracepoint.foreign ? 0 : report_lost(s, p, sink, PCCE_LOSS_NESTED, fresh);
+}
+
+static int report_losses_of(struct sampler *s, struct probe *p, struct stream *sink, bool last)
+{
+	const struct sampler_counts now = bpf_ring_counts(s->rings, (uint32_t)(p - s->probes));
+	int err = report_counts(s, p, sink, &now);
+
+	if (!err && p->kind == PERF_EVENT_TRACEPOINT)
+		err = report_missed(s, p, sink, last);
+	return err || !last ? err : report_clock_deficit(s, p, sink);
 }
 
 static int bpf_turn(struct sampler *s, struct stream *sink, bool last)
@@ -529,15 +607,9 @@ static int bpf_turn(struct sampler *s, struct stream *sink, bool last)
 		err = event_queue_listen(s->delivery, NULL, NULL);
 	if (!err)
 		err = event_queue_flush(s->delivery, sink, last ? UINT64_MAX : limit);
-	if (!err)
-		err = report_drops(s, sink);
-	if (!err)
-		err = report_throttlings(s, sink);
-	if (!err)
-		err = report_late(s, sink);
-	if (!err)
-		err = report_missed(s, sink, last);
-	return err || !last ? err : report_clock_deficit(s, sink);
+	for (uint32_t i = 0; i < s->config.n_events && !err; i++)
+		err = report_losses_of(s, &s->probes[i], sink, last);
+	return err;
 }
 
 static int bpf_poll(struct sampler *s, struct stream *sink, int timeout_ms)
@@ -552,10 +624,9 @@ static int bpf_poll(struct sampler *s, struct stream *sink, int timeout_ms)
 
 static int bpf_stop(struct sampler *s, struct stream *sink)
 {
-	size_t i;
-
-	for (i = 0; i < s->n_events; i++)
-		ioctl(s->events[i], PERF_EVENT_IOC_DISABLE, 0);
+	for (uint32_t i = 0; i < s->config.n_events; i++)
+		for (size_t k = 0; k < s->probes[i].n_fds; k++)
+			ioctl(s->probes[i].fds[k], PERF_EVENT_IOC_DISABLE, 0);
 	return bpf_turn(s, sink, true);
 }
 
@@ -564,16 +635,16 @@ static int bpf_stop(struct sampler *s, struct stream *sink)
  * it ran no program, except for tracepoints (report_missed()). With a frequency, it changes the
  * period of all events but clocks, so that the number of samples is not known.
  */
-static void bpf_account(struct sampler *s, struct sampler_due *due)
+static void account_probe(const struct probe *p, struct sampler_due *due)
 {
-	switch (s->kind) {
+	switch (p->kind) {
 	case PERF_EVENT_CLOCK:
-		due->known = due->with_rests = true;
-		due->due = read_events(s).running / clock_period(s);
+		due->known = due->with_rests = is_whole_clock(p);
+		due->due = due->known ? read_events(p).running / clock_period(p) : 0;
 		break;
 	case PERF_EVENT_COUNT:
-		due->known = due->with_rests = !s->attr.freq;
-		due->due = s->attr.freq ? 0 : read_events(s).count / s->attr.sample_period;
+		due->known = due->with_rests = !p->attr.freq;
+		due->due = p->attr.freq ? 0 : read_events(p).count / p->attr.sample_period;
 		break;
 	case PERF_EVENT_TRACEPOINT:
 		due->known = bpf_counts_missed();
@@ -581,9 +652,15 @@ static void bpf_account(struct sampler *s, struct sampler_due *due)
 	}
 }
 
+static void bpf_account(struct sampler *s, struct sampler_due *due)
+{
+	for (uint32_t i = 0; i < s->config.n_events; i++)
+		account_probe(&s->probes[i], &due[i]);
+}
+
 static void bpf_shorten(struct sampler *s, uint32_t words)
 {
-	s->skel->data->stack_bytes = words * 8;
+	first_program(s)->data->stack_bytes = words * 8;
 }
 
 static uint64_t bpf_copied(const struct sampler *s)

@@ -56,8 +56,25 @@ static bool is_cpu_clock(const struct perf_event_attr *attr)
 	return attr->type == PERF_TYPE_SOFTWARE && attr->config == PERF_COUNT_SW_CPU_CLOCK;
 }
 
+/* Makes the programs use the maps of others, which are loaded. */
+static int share_maps(struct sampler_bpf *skel, const struct sampler_bpf *first)
+{
+	struct bpf_map *const to[] = {skel->maps.controls,  skel->maps.rings,  skel->maps.sent,
+				      skel->maps.processes, skel->maps.blocks, skel->maps.bss,
+				      skel->maps.data};
+	struct bpf_map *const from[] = {first->maps.controls,  first->maps.rings,  first->maps.sent,
+					first->maps.processes, first->maps.blocks, first->maps.bss,
+					first->maps.data};
+	int err = 0;
+
+	for (size_t i = 0; i < sizeof(to) / sizeof(to[0]) && !err; i++)
+		err = bpf_map__reuse_fd(to[i], bpf_map__fd(from[i]));
+	return err;
+}
+
 int bpf_program_load(enum perf_event_kind kind, const struct perf_event_attr *attr,
-		     enum sampler_copy copy, struct sampler_bpf **out, struct error *why)
+		     enum sampler_copy copy, uint32_t number, const struct sampler_bpf *first,
+		     struct sampler_bpf **out, struct error *why)
 {
 	bool tracepoint = kind == PERF_EVENT_TRACEPOINT;
 	struct sampler_bpf *skel;
@@ -73,6 +90,7 @@ int bpf_program_load(enum perf_event_kind kind, const struct perf_event_attr *at
 	if (!skel)
 		return error_set(why, -errno, "cannot open the BPF program: %s", strerror(errno));
 	set_pid_namespace(skel);
+	skel->rodata->event_number = number;
 	skel->rodata->weighted = kind == PERF_EVENT_COUNT;
 	skel->rodata->event_known = !tracepoint && kernel_has("bpf_cast_to_kern_ctx");
 	skel->rodata->event_clock = skel->rodata->event_known && is_cpu_clock(attr);
@@ -89,7 +107,9 @@ int bpf_program_load(enum perf_event_kind kind, const struct perf_event_attr *at
 	bpf_program__set_autoload(skel->progs.on_fork, tracepoint);
 	bpf_program__set_autoload(skel->progs.on_exec, tracepoint);
 	bpf_program__set_autoload(skel->progs.on_exit, tracepoint);
-	err = sampler_bpf__load(skel);
+	err = first ? share_maps(skel, first) : 0;
+	if (!err)
+		err = sampler_bpf__load(skel);
 	if (err) {
 		if (err == -EPERM) /* the verifier returns EACCES */
 			error_set(why, 0,

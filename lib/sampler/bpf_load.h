@@ -9,9 +9,11 @@
 #include "sampler.skel.h"
 #include "base/error.h"
 
-/* Returns 0, or -errno with the reason in why. */
+/* Loads the program of one event. number: of this event. first: a program of the same recording,
+ * whose maps it shares; NULL: it is the first. Returns 0, or -errno with the reason in why. */
 int bpf_program_load(enum perf_event_kind kind, const struct perf_event_attr *attr,
-		     enum sampler_copy copy, struct sampler_bpf **out, struct error *why);
+		     enum sampler_copy copy, uint32_t number, const struct sampler_bpf *first,
+		     struct sampler_bpf **out, struct error *why);
 
 /* Makes the event run the program. 0 or -errno. */
 int bpf_program_attach(const struct sampler_bpf *skel, enum perf_event_kind kind, int event);

@@ -139,39 +139,27 @@ int bpf_ring_busy(const struct bpf_ring *r)
 	return r->busy;
 }
 
-static uint64_t sum_counter(const struct bpf_ring *r, size_t counter)
-{
-	uint64_t total = 0;
-	int cpu;
-
-	for (cpu = 0; cpu < r->cpus; cpu++)
-		total += __atomic_load_n(
-			(const uint64_t *)((const char *)&r->controls[cpu] + counter),
-			__ATOMIC_RELAXED);
-	return total;
-}
-
-uint64_t bpf_ring_dropped(const struct bpf_ring *r)
-{
-	return sum_counter(r, offsetof(struct sampler_control, dropped));
-}
-
 uint64_t bpf_ring_copied(const struct bpf_ring *r)
 {
 	return stack_blocks_copied(r->stacks);
 }
 
-uint64_t bpf_ring_throttled(const struct bpf_ring *r)
+static uint64_t read_counter(const uint64_t *counter)
 {
-	return sum_counter(r, offsetof(struct sampler_control, throttled));
+	return __atomic_load_n(counter, __ATOMIC_RELAXED);
 }
 
-uint64_t bpf_ring_late(const struct bpf_ring *r)
+struct sampler_counts bpf_ring_counts(const struct bpf_ring *r, uint32_t event)
 {
-	return sum_counter(r, offsetof(struct sampler_control, late));
-}
+	struct sampler_counts sum = {0};
 
-uint64_t bpf_ring_others(const struct bpf_ring *r)
-{
-	return sum_counter(r, offsetof(struct sampler_control, others));
+	for (int cpu = 0; cpu < r->cpus; cpu++) {
+		const struct sampler_counts *c = &r->controls[cpu].of[event];
+
+		sum.dropped += read_counter((const uint64_t *)&c->dropped);
+		sum.throttled += read_counter((const uint64_t *)&c->throttled);
+		sum.others += read_counter((const uint64_t *)&c->others);
+		sum.late += read_counter((const uint64_t *)&c->late);
+	}
+	return sum;
 }

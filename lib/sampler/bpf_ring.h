@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <pcce/abi.h>
+#include "bpf/sampler.h"
 
 struct bpf_ring;
 
@@ -26,19 +27,10 @@ int bpf_ring_read(struct bpf_ring *r,
 /* Whether a ring was so full at the last read that the next one should come sooner. */
 int bpf_ring_busy(const struct bpf_ring *r);
 
-/* Returns the number of samples that were dropped since the beginning. */
-uint64_t bpf_ring_dropped(const struct bpf_ring *r);
+/* Returns what the BPF program of an event has counted since the beginning, on all CPUs. */
+struct sampler_counts bpf_ring_counts(const struct bpf_ring *r, uint32_t event);
 
 /* Returns the bytes of stacks and registers that were copied, since the beginning. */
 uint64_t bpf_ring_copied(const struct bpf_ring *r);
-
-/* Returns how often an event was throttled. */
-uint64_t bpf_ring_throttled(const struct bpf_ring *r);
-
-/* Returns the number of samples that the kernel left out because a clock's timer ran late. */
-uint64_t bpf_ring_late(const struct bpf_ring *r);
-
-/* Returns how often a tracepoint ran the program for processes that are not followed. */
-uint64_t bpf_ring_others(const struct bpf_ring *r);
 
 #endif

@@ -292,7 +292,7 @@ static int deliver_item(void *ctx, uint32_t kind, const void *blob, size_t size)
 
 	(void)size;
 	if (kind == BLOB_SAMPLE)
-		return stream_sample(s->sink, sample);
+		return stream_sample_of(s->sink, sample, sample->event);
 	memcpy(&e, blob, sizeof(e));
 	e.name = (const char *)blob + sizeof(e);
 	err = process_tracker_event(s->follow, &e, &ears.stream);

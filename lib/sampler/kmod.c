@@ -47,6 +47,7 @@ struct sampler {
 static int make_setup(const struct sampler_config *config, struct pcce_kmod_setup *setup,
 		      struct error *why)
 {
+	const struct sampler_event *event = config->events;
 	struct perf_event_attr attr = {.size = sizeof(attr)};
 	enum perf_event_kind kind;
 	int err;
@@ -54,18 +55,27 @@ static int make_setup(const struct sampler_config *config, struct pcce_kmod_setu
 	if (config->verify)
 		return error_set(why, -EOPNOTSUPP,
 				 "it cannot read the stack, which --verify needs; use -b self");
-	err = perf_event_parse(config->event, &attr, &kind, why);
+	err = sampler_one_event(config, why);
+	if (!err)
+		err = perf_event_parse(event->name, &attr, &kind, why);
 	if (err)
 		return err;
+	if (attr.exclude_user || attr.precise_ip)
+		return error_set(why, -EOPNOTSUPP,
+				 "of modifiers of events it knows only u, not those of %s; use -b "
+				 "bpf as root",
+				 event->name);
 	*setup = (struct pcce_kmod_setup){
 		.scope = PCCE_KMOD_PROCESS, .cpu = -1, .type = attr.type, .config = attr.config};
 	/* Each event of a tracepoint is a sample, unless a period is given. */
-	if (config->frequency && kind != PERF_EVENT_TRACEPOINT) {
+	if (event->frequency && kind != PERF_EVENT_TRACEPOINT) {
 		setup->flags |= PCCE_KMOD_FREQUENCY;
-		setup->rate = config->frequency;
+		setup->rate = event->frequency;
 	} else {
-		setup->rate = config->period ? config->period : 1;
+		setup->rate = event->period ? event->period : 1;
 	}
+	if (attr.exclude_kernel)
+		setup->flags |= PCCE_KMOD_EXCLUDE_KERNEL;
 	if (kind == PERF_EVENT_COUNT)
 		setup->flags |= PCCE_KMOD_WEIGHT_PERIOD;
 	if (config->copy != SAMPLER_COPY_NONE)
@@ -105,13 +115,14 @@ static int explain_session_error(const struct sampler *s, int err, struct error 
 		}
 		/* fallthrough */
 	default:
-		error_set(why, 0, "cannot open the event %s in the module: %s", s->config.event,
-			  strerror(-err));
+		error_set(why, 0, "cannot open the event %s in the module: %s",
+			  s->config.events->name, strerror(-err));
 		break;
 	case ENOENT:
 	case ENODEV:
 	case EOPNOTSUPP:
-		error_set(why, 0, "this machine does not support the event %s", s->config.event);
+		error_set(why, 0, "this machine does not support the event %s",
+			  s->config.events->name);
 		break;
 	case EPERM:
 		error_set(why, 0, "it needs the capability CAP_PERFMON, or root");
@@ -251,10 +262,12 @@ static void open_counter(struct sampler *s)
 	enum perf_event_kind kind;
 	struct error why;
 
-	if (s->config.target || perf_event_make_attr(&s->config, &attr, &kind, &why) ||
+	if (s->config.target || perf_event_make_attr(s->config.events, &attr, &kind, &why) ||
 	    attr.type == PERF_TYPE_HARDWARE)
 		return;
 	s->counts_time = kind == PERF_EVENT_CLOCK;
+	if (s->counts_time && attr.exclude_kernel) /* a clock counts all of a thread's time */
+		return;
 	s->counter_period = s->setup.rate;
 	if (s->setup.flags & PCCE_KMOD_FREQUENCY) {
 		if (!s->counts_time)

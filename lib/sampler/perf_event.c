@@ -118,12 +118,18 @@ static int parse_tracepoint(const char *name, struct perf_event_attr *attr, stru
 	return 0;
 }
 
-/* Returns the event of the table with this name, or NULL. */
+static bool is_name(const char *name, size_t length, const char *of)
+{
+	return of && !strncmp(name, of, length) && !of[length];
+}
+
+/* Returns the event of the table with this name before its modifiers, or NULL. */
 static const struct known_event *find_event(const char *name)
 {
+	size_t length = strcspn(name, ":");
+
 	for (size_t i = 0; i < N_EVENTS; i++)
-		if (!strcmp(name, events[i].name) ||
-		    (events[i].alias && !strcmp(name, events[i].alias)))
+		if (is_name(name, length, events[i].name) || is_name(name, length, events[i].alias))
 			return &events[i];
 	return NULL;
 }
@@ -136,6 +142,28 @@ bool perf_event_is_rare(const char *name)
 		 : strchr(name, ':') != NULL;
 }
 
+/* Reads the modifiers of perf: u and k mean only user code or the kernel, each p more precision. */
+static int parse_modifiers(const char *name, struct perf_event_attr *attr, struct error *why)
+{
+	const char *m = strchr(name, ':');
+	bool user = m && strchr(m, 'u'), kernel = m && strchr(m, 'k');
+	size_t precise = 0;
+
+	if (!m)
+		return 0;
+	for (const char *p = m + 1; *p; p++)
+		precise += *p == 'p';
+	if (!m[1] || m[1 + strspn(m + 1, "ukp")] || precise > 3)
+		return error_set(why, -EINVAL,
+				 "the event %s has an unknown modifier; use u (only user code), k "
+				 "(only the kernel) or up to three p (precise)",
+				 name);
+	attr->exclude_kernel = user && !kernel;
+	attr->exclude_user = kernel && !user;
+	attr->precise_ip = precise;
+	return 0;
+}
+
 int perf_event_parse(const char *name, struct perf_event_attr *attr, enum perf_event_kind *kind,
 		     struct error *why)
 {
@@ -145,7 +173,7 @@ int perf_event_parse(const char *name, struct perf_event_attr *attr, enum perf_e
 		attr->type = e->type;
 		attr->config = e->config;
 		*kind = e->kind;
-		return 0;
+		return parse_modifiers(name, attr, why);
 	}
 	if (strchr(name, ':')) {
 		*kind = PERF_EVENT_TRACEPOINT;
@@ -157,7 +185,7 @@ int perf_event_parse(const char *name, struct perf_event_attr *attr, enum perf_e
 			 name);
 }
 
-int perf_event_make_attr(const struct sampler_config *config, struct perf_event_attr *attr,
+int perf_event_make_attr(const struct sampler_event *event, struct perf_event_attr *attr,
 			 enum perf_event_kind *kind, struct error *why)
 {
 	memset(attr, 0, sizeof(*attr));
@@ -167,13 +195,13 @@ int perf_event_make_attr(const struct sampler_config *config, struct perf_event_
 	attr->exclude_hv = 1;
 	attr->exclude_guest = 1;
 	attr->read_format = PERF_FORMAT_TOTAL_TIME_RUNNING;
-	if (config->frequency) {
+	if (event->frequency) {
 		attr->freq = 1;
-		attr->sample_freq = config->frequency;
+		attr->sample_freq = event->frequency;
 	} else {
-		attr->sample_period = config->period ? config->period : 1;
+		attr->sample_period = event->period ? event->period : 1;
 	}
-	return perf_event_parse(config->event, attr, kind, why);
+	return perf_event_parse(event->name, attr, kind, why);
 }
 
 int perf_event_create(const struct perf_event_attr *attr, pid_t tid, int cpu)
@@ -193,28 +221,28 @@ unsigned int perf_event_rate_limit(void)
 	return limit;
 }
 
-int perf_event_explain(const struct sampler_config *config, int err, struct error *why)
+int perf_event_explain(const struct sampler_event *event, int err, struct error *why)
 {
 	unsigned int limit;
 
 	switch (-err) {
 	case EINVAL:
 		limit = perf_event_rate_limit();
-		if (limit && config->frequency > limit) {
+		if (limit && event->frequency > limit) {
 			error_set(why, 0,
 				  "%llu samples per second exceed the kernel's limit of %u; use a "
 				  "lower -F, or raise kernel.perf_event_max_sample_rate",
-				  (unsigned long long)config->frequency, limit);
+				  (unsigned long long)event->frequency, limit);
 			break;
 		}
 		/* fallthrough */
 	default:
-		error_set(why, 0, "cannot open the event %s: perf_event_open: %s", config->event,
+		error_set(why, 0, "cannot open the event %s: perf_event_open: %s", event->name,
 			  strerror(-err));
 		break;
 	case ENOENT:
 	case EOPNOTSUPP:
-		error_set(why, 0, "this machine does not support the event %s", config->event);
+		error_set(why, 0, "this machine does not support the event %s", event->name);
 		break;
 	case EPERM:
 	case EACCES:

@@ -24,19 +24,20 @@ void perf_event_print_names(FILE *out);
  * represents, and is mostly wrong. */
 bool perf_event_is_rare(const char *name);
 
-/* Sets type and config of attr. 0, or -errno with the reason in why. */
+/* Sets type and config of attr, and what modifiers such as :u mean. 0, or -errno with the reason in
+ * why. */
 int perf_event_parse(const char *name, struct perf_event_attr *attr, enum perf_event_kind *kind,
 		     struct error *why);
 
 /* Sets all attributes for sampling a command or a process. Results as perf_event_parse(). */
-int perf_event_make_attr(const struct sampler_config *config, struct perf_event_attr *attr,
+int perf_event_make_attr(const struct sampler_event *event, struct perf_event_attr *attr,
 			 enum perf_event_kind *kind, struct error *why);
 
 /* Calls perf_event_open: returns a descriptor, or -1 and errno. */
 int perf_event_create(const struct perf_event_attr *attr, pid_t tid, int cpu);
 
 /* Writes to why what the -errno of perf_event_open means. Returns err. */
-int perf_event_explain(const struct sampler_config *config, int err, struct error *why);
+int perf_event_explain(const struct sampler_event *event, int err, struct error *why);
 
 /* Returns the most samples per second and CPU that the kernel allows; 0: unknown. */
 unsigned int perf_event_rate_limit(void);

@@ -6,11 +6,14 @@
  * The interface is not thread-safe: one thread makes all calls. A sampler delivers only in poll()
  * and stop().
  *
- * A sampler has one event. Only sampler_beside has two, and accounts for both.
+ * Each sample, each loss and each account has the number of its event: its index in config->events.
+ * The sampler bpf can have several events, the others one. sampler_beside numbers the calls 0 and
+ * its samples 1.
  */
 #ifndef PCCE_SAMPLER_SAMPLER_H
 #define PCCE_SAMPLER_SAMPLER_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,12 +22,16 @@
 #include "bpf/sampler.h"
 #include "stream/stream.h"
 
-struct sampler_config {
+struct sampler_event {
+	char name[128];	    /* with modifiers: "page-faults", "cycles:u", "sched:sched_switch" */
 	uint64_t frequency; /* Hz; 0: use period */
 	uint64_t period;
-	const char
-		*event; /* argument of -e, e.g. "cpu-clock", "page-faults", "sched:sched_switch" */
-	pid_t target;	/* the running process of -p; else 0 */
+};
+
+struct sampler_config {
+	const struct sampler_event *events; /* n_events, at least one: those of -e */
+	uint32_t n_events;
+	pid_t target;	     /* the running process of -p; else 0 */
 	const char *program; /* the command's file, if it was found; else NULL */
 	bool verify;
 	enum sampler_copy copy;
@@ -47,6 +54,17 @@ struct sampler_due {
 	uint64_t bursts, burst_ns, ns;
 	uint64_t skipped; /* adaptive bursts of threads that were skipped */
 };
+
+/* For samplers that can have only one event: refuses others. 0 or -EOPNOTSUPP. */
+static inline int sampler_one_event(const struct sampler_config *config, struct error *why)
+{
+	return config->n_events <= 1
+		       ? 0
+		       : error_set(why, -EOPNOTSUPP,
+				   "it records one event at a time, and -e names %u; use -b bpf as "
+				   "root, or record them one after the other",
+				   config->n_events);
+}
 
 struct sampler;
 
@@ -75,7 +93,7 @@ struct sampler_ops {
 	uint64_t (*rest)(const struct sampler *s);
 	/* Stops sampling, and delivers the rest. */
 	int (*stop)(struct sampler *s, struct stream *to);
-	/* Optional. After stop(). Without it, nothing is known. */
+	/* Optional. After stop(): due of each event. Without it, nothing is known. */
 	void (*account)(struct sampler *s, struct sampler_due *due);
 	/*
 	 * Optional. After stop(): the bytes that brought the copies of stacks. Without it, they

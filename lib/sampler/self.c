@@ -83,11 +83,16 @@ struct sampler {
 /* Returns the time between samples in ns. */
 static uint64_t sampling_interval(const struct sampler_config *config)
 {
-	return config->frequency ? SECOND / config->frequency : config->period;
+	const struct sampler_event *e = config->events;
+
+	return e->frequency ? SECOND / e->frequency : e->period;
 }
 
 static int self_probe(const struct sampler_config *config, struct error *why)
 {
+	const struct sampler_event *event = config->events;
+	int err;
+
 	if (config->copy == SAMPLER_COPY_ALL)
 		return error_set(why, -EOPNOTSUPP,
 				 "it samples only instrumented threads, so it does not support "
@@ -97,13 +102,15 @@ static int self_probe(const struct sampler_config *config, struct error *why)
 				 "it cannot attach to the running process %d; start the command "
 				 "with pcce-record, or use -b bpf as root",
 				 (int)config->target);
-	if (config->event && strcmp(config->event, "cpu-clock") != 0 &&
-	    strcmp(config->event, "task-clock") != 0)
+	err = sampler_one_event(config, why);
+	if (err)
+		return err;
+	if (strcmp(event->name, "cpu-clock") != 0 && strcmp(event->name, "task-clock") != 0)
 		return error_set(why, -EOPNOTSUPP,
 				 "it supports only the events cpu-clock and task-clock, not '%s'; "
 				 "use -b bpf as root",
-				 config->event);
-	if (!config->frequency && !config->period)
+				 event->name);
+	if (!event->frequency && !event->period)
 		return error_set(why, -EINVAL, "it needs a frequency or a period");
 	if (sampling_interval(config) < SHORTEST)
 		return error_set(why, -EINVAL,
@@ -172,7 +179,7 @@ static int self_prepare(const struct sampler_config *config, struct sampler **ou
 	}
 	if (asprintf(&value, "%s:%" PRIu64 ":%s%s%s%c%d", s->directory.rings, interval,
 		     config->verify ? "v" : "", config->copy ? "c" : "",
-		     config->event && strcmp(config->event, "task-clock") == 0 ? "t" : "",
+		     strcmp(config->events->name, "task-clock") == 0 ? "t" : "",
 		     PCCE_SELF_FLAG_SIGNAL,
 		     config->signal ? config->signal : PCCE_SELF_SIGNAL) < 0) {
 		ret = -ENOMEM;

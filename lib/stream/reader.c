@@ -274,6 +274,16 @@ const char *datafile_event(const char *events, uint32_t event, size_t *length)
 	return at;
 }
 
+uint32_t datafile_events(const char *events)
+{
+	for (uint32_t n = 0;; n++) {
+		size_t length;
+
+		if (!datafile_event(events, n, &length)[length])
+			return n + 1;
+	}
+}
+
 static bool skip_zeros(struct datafile_reader *r, uint64_t *count)
 {
 	for (;;) {

@@ -52,6 +52,8 @@ const char *datafile_string(const struct pcce_record *rec, unsigned int i);
 /* The name of an event by its number, in the list of names of INFO: its first character, and its
  * length. */
 const char *datafile_event(const char *events, uint32_t event, size_t *length);
+/* How many names the list has. */
+uint32_t datafile_events(const char *events);
 
 /* Reads a SAMPLE, SUM or CONTEXT record; false for other types. */
 bool datafile_sample(const struct pcce_record *rec, struct stream_event *out);

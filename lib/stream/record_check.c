@@ -36,6 +36,8 @@ static const struct record_shape shapes[] = {
 			     sizeof(struct pcce_rec_frames), 0},
 	[PCCE_REC_SUM] = {"sum", sizeof(struct pcce_rec_sum), SUM_MAX, 0},
 	[PCCE_REC_HOT] = {"summary", sizeof(struct pcce_rec_hot), sizeof(struct pcce_rec_hot), 0},
+	[PCCE_REC_EVENT] = {"event", sizeof(struct pcce_rec_event), sizeof(struct pcce_rec_event),
+			    0},
 	[PCCE_REC_ONLY] = {"only", sizeof(struct pcce_rec_only), SMALL_MAX, 1},
 	[PCCE_REC_CONTEXT] = {"context", sizeof(struct pcce_rec_context),
 			      SUM_MAX + sizeof(struct pcce_rec_context) -

@@ -33,6 +33,10 @@ static int take_info(struct recording *r, const struct pcce_rec_info *rec)
 	int err = 0;
 
 	r->info = *rec;
+	for (uint32_t i = 0; i < RECORDING_ACCOUNTS; i++)
+		r->rates[i] = (struct recording_rate){rec->frequency, rec->period};
+	if (rec->flags & PCCE_INFO_CALLS)
+		r->rates[0] = (struct recording_rate){.period = 1};
 	for (unsigned int i = 0; i < sizeof(strings) / sizeof(strings[0]) && !err; i++)
 		err = copy_string(strings[i], datafile_string(&rec->rec, i));
 	return err;
@@ -131,6 +135,12 @@ static void take_lost(struct recording *r, const struct pcce_rec_lost *rec)
 		.lost[rec->reason <= PCCE_LOSS_MAX ? rec->reason : 0] += rec->count;
 }
 
+static void take_rate(struct recording *r, const struct pcce_rec_event *rec)
+{
+	r->rates[recording_account_of(rec->event)] =
+		(struct recording_rate){rec->frequency, rec->period};
+}
+
 static void take_frames(struct recording *r, const struct pcce_rec_frames *rec)
 {
 	r->frames_unwound += rec->unwound;
@@ -196,6 +206,9 @@ static int take_record(void *ctx, const struct pcce_record *rec)
 		return 0;
 	case PCCE_REC_INFO:
 		err = take_info(r, any);
+		break;
+	case PCCE_REC_EVENT:
+		take_rate(r, any);
 		break;
 	case PCCE_REC_DUE:
 		take_due(r, any);

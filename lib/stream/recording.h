@@ -43,13 +43,19 @@ struct recording_account {
 /* Adds what is in another account. */
 void recording_account_add(struct recording_account *to, const struct recording_account *from);
 
-/* A recording has an account for its first event, and one for all others. */
-#define RECORDING_ACCOUNTS 2
+/* A recording has an account for each event that pcce-record can number, and one for all others,
+ * which only a damaged recording has. */
+#define RECORDING_ACCOUNTS 9
 
 static inline uint32_t recording_account_of(uint32_t event)
 {
-	return event ? 1 : 0;
+	return event < RECORDING_ACCOUNTS ? event : RECORDING_ACCOUNTS - 1;
 }
+
+/* One of both is 0; both are: nobody knows. */
+struct recording_rate {
+	uint64_t frequency, period;
+};
 
 /* What a summary in bounded memory says (struct pcce_rec_hot). */
 struct recording_hot {
@@ -72,6 +78,7 @@ struct recording {
 	size_t n_modules;
 	struct address_spaces *spaces;
 	struct recording_account accounts[RECORDING_ACCOUNTS];
+	struct recording_rate rates[RECORDING_ACCOUNTS];
 	struct recording_hot hot;
 	struct recording_only only;
 	uint64_t frames_unwound, frames_reused, stack_bytes;

@@ -114,12 +114,18 @@ static inline struct stream_event stream_event_of(const struct pcce_sample *s)
 				     .aggregated = aggregated};
 }
 
-/* The entries, segments and stack follow the sample: sample.h */
-static inline int stream_sample(struct stream *to, const struct pcce_sample *s)
+/* The entries, segments and stack follow the sample: sample.h. event: its number. */
+static inline int stream_sample_of(struct stream *to, const struct pcce_sample *s, uint32_t event)
 {
 	struct stream_event e = stream_event_of(s);
 
+	e.number = event;
 	return stream_pass(to, event, &e);
+}
+
+static inline int stream_sample(struct stream *to, const struct pcce_sample *s)
+{
+	return stream_sample_of(to, s, 0);
 }
 
 /* calls: the sample is a lower bound of them. */
@@ -164,11 +170,19 @@ static inline int stream_map(struct stream *to, uint64_t time, pid_t pid, uint64
 	return stream_pass(to, map, &rec, pgoff, path);
 }
 
-static inline int stream_lost(struct stream *to, uint64_t time, uint32_t reason, uint64_t count)
+/* event: its number. */
+static inline int stream_lost_of(struct stream *to, uint64_t time, uint32_t reason, uint64_t count,
+				 uint32_t event)
 {
-	const struct pcce_rec_lost rec = {.time = time, .count = count, .reason = reason};
+	const struct pcce_rec_lost rec = {
+		.time = time, .count = count, .reason = reason, .event = event};
 
 	return stream_pass(to, lost, &rec);
+}
+
+static inline int stream_lost(struct stream *to, uint64_t time, uint32_t reason, uint64_t count)
+{
+	return stream_lost_of(to, time, reason, count, 0);
 }
 
 #endif

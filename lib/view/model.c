@@ -372,35 +372,20 @@ struct view_choice *view_model_threads(const struct view_model *m, size_t *n)
 struct view_choice *view_model_events(const struct view_model *m, size_t *n)
 {
 	const struct profile *p = m->profile;
-	/* Calls and samples do not add up: then there is no choice of all. */
-	size_t streams = sample_streams_count(p->streams), first = p->calls ? 0 : 1, events = first;
-	struct view_choice *c = calloc(streams + 2, sizeof(*c));
+	struct view_choice *c = calloc(p->n_events, sizeof(*c));
 	char event[256];
-	bool good = true;
+	bool good = c != NULL;
 
-	if (!c)
-		return NULL;
-	for (size_t i = 0; i < streams; i++) {
-		const struct sample_stream *s = sample_streams_get(p->streams, i);
-		size_t k;
-
-		if (first)
-			c[0].samples += m->stream_samples[i];
-		for (k = first; k < events && c[k].event != s->event; k++)
-			;
-		if (k == events)
-			c[events++] = (struct view_choice){.has_event = true, .event = s->event};
-		c[k].samples += m->stream_samples[i];
+	for (uint32_t i = 0; i < p->n_events && good; i++) {
+		c[i] = (struct view_choice){.has_event = true,
+					    .event = i,
+					    .samples = profile_event_facts(p, i).samples};
+		good = name_choice(&c[i], "%s", profile_event(p, i, event, sizeof(event)));
 	}
-	if (first)
-		good = name_choice(&c[0], "all events");
-	for (size_t k = first; k < events && p->calls; k++)
-		c[k].samples = profile_event_samples(p, c[k].event);
-	for (size_t k = first; k < events && good; k++)
-		good = name_choice(&c[k], "%s", profile_event(p, c[k].event, event, sizeof(event)));
-	*n = events;
+	*n = p->n_events;
 	if (good)
 		return c;
-	view_choices_free(c, events);
+	if (c)
+		view_choices_free(c, p->n_events);
 	return NULL;
 }

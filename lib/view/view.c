@@ -127,7 +127,7 @@ static int choose_event(struct view *v)
 
 	if (!c)
 		return -ENOMEM;
-	if (n <= (v->m.profile->calls ? 1 : 2)) {
+	if (n <= 1) {
 		view_say(v, "The recording has only one event");
 	} else {
 		r = choose_item(c, n, "   samples  select an event", NULL, &at);

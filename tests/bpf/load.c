@@ -138,7 +138,7 @@ static int follow_by_map(const struct loaded *l)
 
 static bool load(const char *event, struct loaded *l)
 {
-	struct sampler_config config = {.event = event, .period = 1};
+	struct sampler_event config = {.period = 1};
 	struct perf_event_attr attr;
 	struct error why;
 	bool tracepoint;
@@ -149,11 +149,12 @@ static bool load(const char *event, struct loaded *l)
 		config.period = 0;
 	}
 	memset(l, 0, sizeof(*l));
+	snprintf(config.name, sizeof(config.name), "%s", event);
 	if (perf_event_make_attr(&config, &attr, &l->kind, &why))
 		return stop("the event is known", event, why.text);
 	/* The verifier judges each of these as another program. */
 	for (int copy = SAMPLER_COPY_ALL; copy >= SAMPLER_COPY_NONE; copy--) {
-		if (bpf_program_load(l->kind, &attr, copy, &l->skel, &why))
+		if (bpf_program_load(l->kind, &attr, copy, 0, NULL, &l->skel, &why))
 			return stop("the kernel loads the program", event, why.text);
 		if (copy == SAMPLER_COPY_NONE)
 			break;

@@ -124,8 +124,11 @@ check "diff: its name is shown" bash -c \
 	'pcce-diff --event=1 threads.data threads.data | grep -q "^now: .* 8 samples of page-faults: "'
 check "diff: recordings with one event and with several" bash -c \
 	'pcce-diff --by=names --event=cpu-clock threads.data small.data | grep -q "^before: .* 33 samples of cpu-clock: "'
-says "diff: ... are not compared without it" 1 "or select one with --event" \
-	pcce-diff threads.data small.data
+says "diff: ... are compared by the first one without it" 0 \
+	"comparing cpu-clock; use --event=NAME to compare another of cpu-clock,page-faults" \
+	pcce-diff --by=names threads.data small.data
+says "diff: ... but not with another one" 1 "or select one with --event" \
+	pcce-diff --event=page-faults,cpu-clock threads.data small.data
 says "diff: different events" 1 "the first counts cpu-clock,page-faults, the second cpu-clock;" \
 	pcce-diff --event='page-faults,cpu-[c]lock' threads.data small.data
 says "diff: no such event" 1 "its events are cpu-clock,page-faults" \

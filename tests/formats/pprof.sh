@@ -41,6 +41,19 @@ renumbered() {
 		}'
 }
 
+# The same contexts, with a value for each event.
+./generate threads events.data || not_ok "generate threads"
+report pprof events.data events.pb.gz
+is "pprof: one value for each event" "$(for event in cpu-clock page-faults samples; do
+	read_with -top -sample_index=$event events.pb.gz |
+		sed -n "s/.* of \([0-9.a-z]*\) total.*/$event \1/p"
+done | sort -u)" "cpu-clock 33ms
+page-faults 8
+samples 41"
+report pprof events.data one.pb.gz --event=page-faults
+is "pprof: one event" "$(read_with -raw one.pb.gz | grep -A 1 '^Samples:' | tail -n 1 | tr -d ' ')" \
+	"samples/countpage-faults/count[dflt]"
+
 report pprof small.data small.pb.gz
 read_with -top small.pb.gz >pprof-top
 same pprof-top

@@ -139,13 +139,14 @@ pcce-report: cannot use --suffix=0: it must be a number from 1 to 1000
 pcce-report: cannot use --suffix=1001: it must be a number from 1 to 1000
 pcce-report: cannot use --suffix=x: it must be a number from 1 to 1000"
 
-golden kernel -i threads.data --format=folded --pid=200
+golden kernel -i threads.data --format=folded --pid=200 --event='*'
 
 # selected WANTED ARGUMENTS...: --stats, --format=folded and --format=flat have this number of
-# samples
+# samples, of all events unless one is given
 selected() {
 	local want=$1 got
 	shift
+	case "$*" in *--event*) ;; *) set -- "$@" '--event=*' ;; esac
 	got=$(pcce-report -q -i threads.data --stats "$@" | sed -n 's/^samples: //p')
 	got+=" $(pcce-report -q -i threads.data --format=folded "$@" | awk '{ n += $NF } END { print n + 0 }')"
 	got+=" $(pcce-report -q -i threads.data --format=flat "$@" | awk 'NR > 1 { n += $3 } END { print n + 0 }')"
@@ -165,6 +166,10 @@ selected 6 --comm=helper
 selected 13 --pid=200
 selected 28 --pid=100
 selected 17 --tid=101,203
+is "the first of several events is shown by default" \
+	"$(pcce-report -i threads.data --stdio 2>&1 | head -n 2)" \
+	"33 samples of cpu-clock: demo --fast <input>
+all events: cpu-clock 33.0 ms (33 samples), page-faults 8 (8 samples); --event=NAME selects"
 selected 8 --event=page-faults
 selected 8 --event=1
 selected 41 --event=cpu-clock,page-faults
@@ -184,7 +189,7 @@ selected 6 --under=cmp --time=60%,
 pcce-report -i threads.data --comm=nobody >out.log 2>err.log
 is "nothing selected has a separate status" "$?" 3
 is "... and is reported" "$(cat err.log)" \
-	"pcce-report: none of the 41 samples in threads.data is selected: --format=threads lists its threads"
+	"pcce-report: none of the 33 samples in threads.data is selected: --format=threads lists its threads"
 for option in '--comm=nobody,--time=1h,' --event=nothing --under=nothing --focus=nothing; do
 	# shellcheck disable=SC2086 # several options
 	pcce-report -i threads.data ${option/,--/ --} >out.log 2>err.log

@@ -204,7 +204,8 @@ static struct cpu_time cpu_time(const struct rusage *usage, int event)
 static int record(uint64_t hz, const char *flags, unsigned int expected_depth, struct cpu_time *cpu,
 		  const char *what, const char *ms)
 {
-	struct sampler_config config = {.frequency = hz, .event = "cpu-clock"};
+	const struct sampler_event clock = {.name = "cpu-clock", .frequency = hz};
+	struct sampler_config config = {.events = &clock, .n_events = 1};
 	struct error why = {0};
 	char env[PATH_MAX + 64], program[PATH_MAX], *value;
 	struct sampler *s;
@@ -352,12 +353,16 @@ int main(int argc, char **argv)
 	   "verify: at 10 kHz through libc (%" PRIu64 ", %" PRIu64 " bad)", found.stacks,
 	   found.bad_stack);
 
-	struct sampler_config pid = {.frequency = 99, .target = 1},
-			      event = {.frequency = 99, .event = "page-faults"};
-	struct error why = {0}, why2 = {0};
+	const struct sampler_event events[] = {{.name = "cpu-clock", .frequency = 99},
+					       {.name = "page-faults", .frequency = 99}};
+	const struct sampler_config pid = {.events = events, .n_events = 1, .target = 1},
+				    event = {.events = events + 1, .n_events = 1},
+				    both = {.events = events, .n_events = 2};
+	struct error why = {0}, why2 = {0}, why3 = {0};
 
 	ok(sampler_self.probe(&pid, &why) < 0 && sampler_self.probe(&event, &why2) < 0 &&
-		   *why.text && *why2.text,
-	   "a running process and other events are refused");
+		   sampler_self.probe(&both, &why3) < 0 && *why.text && *why2.text &&
+		   strstr(why3.text, "one event"),
+	   "a running process, other events and several are refused");
 	return done_testing();
 }

@@ -241,7 +241,7 @@ keys 3 p
 shows "numbers that are wider than their columns" '^ 390000000 390000000       39  eval'
 keys q
 
-start "pcce-report -i threads.data"
+start "pcce-report -i threads.data --event='*'"
 shows "all threads" '^41 samples'
 keys t
 screen threads
@@ -250,9 +250,9 @@ shows "one thread" '^16 of 41 samples'
 keys v
 screen events
 keys G Enter
-shows "one event" '^6 of 41 samples'
+shows "one event" '^6 of 8 samples of page-faults'
 keys t Enter v Enter
-shows "all again" '^41 samples'
+shows "another event, in all threads" '^33 samples of cpu-clock'
 keys q
 cflags=$(pcce-config --cflags) ldflags=$(pcce-config --ldflags)
 # shellcheck disable=SC2086 # lists of flags

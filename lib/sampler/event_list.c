@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* See event_list.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "sampler/event_list.h"
+#include "sampler/perf_event.h"
+#include "stream/reader.h"
+
+#define DEFAULT_FREQUENCY 999
+#define FREQUENCY_MAX 1000000
+
+/* Reads "freq=N" or "period=N". */
+static int read_rate(struct sampler_event *e, const char *text)
+{
+	bool frequency = !strncmp(text, "freq=", 5);
+	const char *digits = frequency ? text + 5 : text + 7;
+	uint64_t n;
+	char *end;
+
+	if (!frequency && strncmp(text, "period=", 7))
+		return -EINVAL;
+	errno = 0;
+	n = strtoull(digits, &end, 10);
+	if (*digits < '0' || *digits > '9' || *end || errno || !n ||
+	    n > (frequency ? FREQUENCY_MAX : INT64_MAX))
+		return -EINVAL;
+	*(frequency ? &e->frequency : &e->period) = n;
+	return 0;
+}
+
+/* Reads NAME, or NAME/RATE/. */
+static int read_event(struct sampler_event *e, const char *text)
+{
+	const char *rate = strchrnul(text, '/');
+	size_t name = (size_t)(rate - text), length = strlen(rate);
+	char inside[64];
+
+	if (!name || name >= sizeof(e->name))
+		return -EINVAL;
+	memcpy(e->name, text, name);
+	if (!length)
+		return 0;
+	if (length < 3 || length - 2 >= sizeof(inside) || rate[length - 1] != '/')
+		return -EINVAL;
+	memcpy(inside, rate + 1, length - 2);
+	inside[length - 2] = 0;
+	return read_rate(e, inside);
+}
+
+static int add_event(struct event_list *l, const char *text, struct error *why)
+{
+	struct sampler_event e = {0};
+
+	if (read_event(&e, text))
+		return error_set(why, -EINVAL,
+				 "cannot use -e %s: it must be NAME, NAME/freq=HZ/ or "
+				 "NAME/period=N/",
+				 text);
+	for (uint32_t i = 0; i < l->n; i++)
+		if (!strcmp(l->of[i].name, e.name))
+			return error_set(why, -EEXIST,
+					 "cannot record the event %s twice: leave out one of them",
+					 e.name);
+	if (l->n == SAMPLER_EVENTS)
+		return error_set(why, -E2BIG,
+				 "cannot record more than %d events: leave out some of them",
+				 SAMPLER_EVENTS);
+	l->of[l->n++] = e;
+	return 0;
+}
+
+int event_list_add(struct event_list *l, const char *arg, struct error *why)
+{
+	for (uint32_t i = 0;; i++) {
+		size_t length;
+		const char *at = datafile_event(arg, i, &length);
+		char *text = strndup(at, length);
+		int err = text ? add_event(l, text, why) : error_set(why, -ENOMEM, "out of memory");
+
+		free(text);
+		if (err || !at[length])
+			return err;
+	}
+}
+
+void event_list_set_rates(struct event_list *l, uint64_t frequency, uint64_t period)
+{
+	for (uint32_t i = 0; i < l->n; i++) {
+		struct sampler_event *e = &l->of[i];
+
+		if (e->frequency || e->period)
+			continue;
+		e->period = frequency ? 0 : period;
+		e->frequency = frequency;
+		if (frequency || period)
+			continue;
+		if (perf_event_is_rare(e->name))
+			e->period = 1;
+		else
+			e->frequency = DEFAULT_FREQUENCY;
+	}
+}

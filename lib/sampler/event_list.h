@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Declares the list of events that -e names: "cpu-clock,page-faults/period=10/,cycles:u". */
+#ifndef PCCE_SAMPLER_EVENT_LIST_H
+#define PCCE_SAMPLER_EVENT_LIST_H
+
+#include "sampler/sampler.h"
+
+struct event_list {
+	struct sampler_event of[SAMPLER_EVENTS];
+	uint32_t n;
+};
+
+/* Adds the events of an argument of -e. 0, or -errno with a whole sentence in why. */
+int event_list_add(struct event_list *l, const char *arg, struct error *why);
+
+/* Gives a rate to the events that have none of their own. If both numbers are 0, rare events are
+ * all sampled, and the others with a frequency of 999 Hz. */
+void event_list_set_rates(struct event_list *l, uint64_t frequency, uint64_t period);
+
+#endif
