@@ -6,9 +6,9 @@
  * A sample is one context at one instruction in one thread. It has a value for each event that is
  * shown, of which one is not 0, and before them the number of samples.
  *
- * Addresses are link-time addresses. They lie in mappings that begin at the link address of a module's code. So they are equal in all runs
- * of a program, and profiles can be compared. The file contains all functions and lines. pprof
- * needs the programs for disassembly only.
+ * Addresses are link-time addresses. They lie in mappings that begin at the link address of a
+ * module's code. So they are equal in all runs of a program, and profiles can be compared. The file
+ * contains all functions and lines. pprof needs the programs for disassembly only.
  */
 #include <errno.h>
 #include <stdlib.h>

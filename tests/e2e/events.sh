@@ -41,4 +41,46 @@ is "with -F the kernel guesses, and the report says so" "$(grep -c "$heavy" repo
 pcce-report -q -i freq.data --stdio >report.out 2>report.err
 is "not with -q" "$(cat report.err)" ""
 
+# ---- several events --------------------------------------------------------------------
+
+timeout 120 pcce-record -b bpf -e context-switches,page-faults/period=2/ -e cpu-clock/freq=500/ \
+	-o several.data -- ./switches 800 >several.out 2>several.err
+switches=$(cat several.out)
+# of_event EVENT NAME: a value of --stats of an event
+of_event() { pcce-report -q -i several.data --event="$1" --stats | sed -n "s/^$2: *//p"; }
+weight=$(weight_in several.data main)
+lost=$(of_event context-switches lost)
+check "several events: the first is as if it were alone ($switches, $weight, $lost lost)" \
+	[ $((switches - weight - lost)) -le 20 -a $((weight - switches)) -le 20 ]
+for event in context-switches page-faults; do
+	is "$event: samples and losses are what was due" "$(of_event $event due)" \
+		$(($(of_event $event taken) + $(of_event $event lost)))
+done
+is "an event has its own period" "$(pcce-report -q -i several.data --event=page-faults --format=folded |
+	awk '{ n += $NF } END { print n }')" $((2 * $(of_event page-faults taken)))
+is "events are not mixed up" "$(of_event '*' taken)" $(($(of_event 0 taken) + \
+	$(of_event 1 taken) + $(of_event 2 taken)))
+pcce-report -i several.data --stdio >report.out 2>&1
+is "the sums of all are listed" "$(sed -n \
+	's/^all events: context-switches [0-9]* ([0-9]* samples), page-faults .*, cpu-clock .* ms .*/listed/p' report.out)" listed
+check "recordings of several events merge" pcce-merge -q -o twice.data several.data several.data
+for event in 0 1 2; do
+	is "... event $event" "$(pcce-report -q -i twice.data --event=$event --stats |
+		sed -n 's/^taken: *//p')" $((2 * $(of_event $event taken)))
+done
+
+refused() { # NAME WORDS OPTION...: pcce-record fails, and says so
+	local name=$1 words=$2
+	shift 2
+	pcce-record -o no.data "$@" -- ./switches 1 >refused.out 2>&1 && not_ok "$name" refused.out
+	if grep -q -- "$words" refused.out; then ok "$name"; else not_ok "$name" refused.out; fi
+}
+refused "self refuses several" "one event at a time" -b self -e cpu-clock,task-clock
+refused "--hot refuses several" "cannot record several events with --hot" --hot -e cs,page-faults
+refused "--only refuses several" "cannot record several events with --only" --only=rest -e cs,page-faults
+refused "an event twice" "cannot record the event cs twice" -e cs -e cs
+refused "a wrong rate" "must be NAME, NAME/freq=HZ/ or NAME/period=N/" -e cs/period=0/
+refused "a wrong modifier" "unknown modifier" -b bpf -e cs:x
+refused "too many events" "more than 8 events" -e a,b,c,d,e,f,g,h,i
+
 done_testing
