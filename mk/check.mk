@@ -15,7 +15,8 @@ UNITS   := $(UNIT_SRC:tests/unit/%.c=$(O)/tests/unit/%)
 RESTORING := $(O)/tests/pcce-record
 ORACLES := $(addprefix $(O)/tests/oracle/,step damage counted generate)
 
-.PHONY: units oracle check check-vm check-vm-debug check-distros check-install check-verify \
+.PHONY: units oracle check check-vm check-vm-debug check-distros check-archive \
+	check-install check-verify \
 	check-fast check-long check-oracle check-suites fuzz fuzzers
 
 units: $(UNITS) $(RESTORING)                    ## unit test programs
@@ -63,6 +64,10 @@ check-long:                                     ## more random cases and workloa
 check-distros:                                  ## ... in Debian 12, 13 and sid (DISTROS="WORD...")
 	$(Q)scripts/setup
 	$(Q)tests/run --distros $(DISTROS)
+
+check-archive:                                  ## rebuild a part of Debian (N=packages; hours)
+	$(Q)scripts/setup
+	$(Q)tests/archive/run.sh $(N)
 
 check-vm:                                       ## the kernel module in an emulated machine
 	$(call set_up_and_make,,all $(RESTORING))
