@@ -131,15 +131,12 @@ static enum decode_reason climb_segment(struct walk *w)
 static bool is_named_tail(struct walk *w, const char *name)
 {
 	const struct encoding_table *t = w->m->table;
-	uint32_t path[TAIL_PATH_MAX];
 
 	for (uint64_t i = 0; i < t->head->tails.count; i++) {
 		uint32_t from = t->tails[i].from;
 
-		/* Only unique chains are considered. */
-		if (strcmp(encoding_table_string(t, t->funcs[from].name), name))
-			continue;
-		if (encoding_table_tail_path(t, from, w->func, path, TAIL_PATH_MAX) < 0)
+		if (strcmp(encoding_table_string(t, t->funcs[from].name), name) ||
+		    !decode_tail_calls(w->ctx, t, from, w->func, &w->no_memory))
 			continue;
 		emit_tail_calls(w, w->m, from, w->func);
 		return true;
@@ -195,7 +192,7 @@ static void explain_named_call(struct walk *w, const struct decode_module *calle
 	}
 	t = w->m->table;
 	if (!strcmp(encoding_table_string(t, t->funcs[w->func].name), name) ||
-	    explain_leaver(w, caller, name) || (caller->table != t && is_named_tail(w, name)))
+	    explain_leaver(w, caller, name) || is_named_tail(w, name))
 		return;
 	walk_emit(w, DECODE_FRAME_FOREIGN, NULL, PCCE_NONE, PCCE_NONE, 0);
 	walk_mark_missing(w);

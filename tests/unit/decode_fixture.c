@@ -105,10 +105,12 @@ static void *build_exe(size_t *size)
 	tb_site(&b, 0xa010, F_CB, PCCE_KIND_PUSH, F_REC);
 	tb_site(&b, 0xa050, F_CB, PCCE_KIND_PUSH, F_T1);
 	tb_site(&b, 0xa090, F_CB, PCCE_KIND_PUSH, F_G1);
+	tb_site(&b, 0xa0d0, F_CB, PCCE_KIND_PUSH, PCCE_NONE);
 	tb_site(&b, 0xb010, F_LEAF, PCCE_KIND_PUSH, PCCE_NONE);
 	b.sites[S_MAIN_QSORT].callee_name = b.sites[S_C_QSORT].callee_name = tb_string(&b, "qsort");
 	b.sites[S_C_SETJMP].flags = PCCE_SITE_RETURNS_TWICE;
 	b.sites[S_C_LIB].callee_name = tb_string(&b, "lib_entry");
+	b.sites[S_CB_NAMED].callee_name = tb_string(&b, "g1");
 	b.sites[S_LEAF_THROW].callee_name = tb_string(&b, "__cxa_throw");
 	b.sites[S_LEAF_THROW].flags = PCCE_SITE_THROWS;
 	b.sites[S_C_EXT].callee_name = tb_string(&b, "strlen");

@@ -67,6 +67,7 @@ enum fixture_site {
 	S_CB_REC,
 	S_CB_T1,
 	S_CB_G,
+	S_CB_NAMED, /* g1, by its name, as a library calls its own function */
 	S_LEAF_THROW,
 	N_SITES,
 	/* in the library */

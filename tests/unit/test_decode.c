@@ -341,6 +341,12 @@ static void test_segments(void)
 	begin(exe(0xd001), 0);
 	push_exe(0, S_CB_G, 0);
 	expect("a direct push, then either of two chains of tail calls", "g4 g1~ cb");
+	begin(exe(0xd001), 0);
+	push_exe(0, S_CB_NAMED, 0);
+	expect("a push by name, then either of two chains of tail calls", "g4 g1~ cb");
+	begin(exe(0x8001), 0);
+	push_exe(0, S_CB_NAMED, 0);
+	expect("a push by name, and no tail call leads here", "t2 [] cb");
 	begin(exe(0x8001), 0);
 	push_exe(0, S_CB_G, 0);
 	expect_bad("a direct push, and no tail call leads here", "t2 ?",
