@@ -279,7 +279,7 @@ done
 check "... and more of the current one's in the last line" grep '^created by .* → ' screen
 keys q q
 start "pcce-report -i threads.data --comm=worker --time=,30ms"
-shows "what the command line selects" '^10 of 41 samples'
+shows "what the command line selects" '^10 of 33 samples of cpu-clock'
 keys q
 
 # ---- source --------------------------------------------------------------------------------------
