@@ -46,18 +46,22 @@ static void warn_about(const struct profile *p, const char *input)
 			(unsigned long long)s->undecodable, (unsigned long long)s->samples);
 }
 
-/* Says that one sample, whose weight differs from that of others, decides much of the report. */
+/* Says that one sample, whose weight differs from that of others, decides much of the report.  A
+ * clock's samples may well stand for two ticks. */
 static void warn_of_weight(const struct profile *p)
 {
 	const struct profile_stats *s = &p->stats;
+	bool clock = format_unit(p).clock;
+	const char *why = clock ? "it stands for others, which the program or the machine held back"
+				: "the kernel guessed how many events it represents; record with "
+				  "-c 1, which counts each";
 	char event[256];
 
-	if (!p->calls && s->heaviest > s->weight / 20 && s->heaviest > s->weight / s->samples)
-		message("pcce-report",
-			"warning: one sample has %.1f%% of the weight: the kernel guessed how many "
-			"events of %s it represents; record with -c 1, which counts each",
-			text_percent(s->heaviest, s->weight),
-			text_clean(p->event, event, sizeof(event)));
+	if (!p->calls && s->heaviest > s->weight / 20 &&
+	    s->heaviest > (clock ? 2 : 1) * s->weight / s->samples)
+		message("pcce-report", "warning: one sample of %s has %.1f%% of the weight: %s",
+			text_clean(p->event, event, sizeof(event)),
+			text_percent(s->heaviest, s->weight), why);
 }
 
 /* Calls and samples do not add up. */

@@ -32,7 +32,7 @@ check "and each sleep is one ($rest)" [ $((rest + lost)) -ge 1500 ]
 is "each is a sample" "$(stat_of cs.data samples)" \
 	"$(pcce-report -q -i cs.data --format=folded | awk '{ n += $NF } END { print n }')"
 
-heavy='warning: one sample has .*% of the weight: .* of context-switches it represents; record with -c 1'
+heavy='warning: one sample of context-switches has .*% of the weight: .*; record with -c 1'
 pcce-report -i cs.data --stdio >report.out 2>report.err
 is "no sample is heavy" "$(grep -c "$heavy" report.err)" 0
 timeout 60 pcce-record -q -b bpf -F 99 -e context-switches -o freq.data -- ./switches 200 >freq.out 2>&1
