@@ -214,11 +214,12 @@ build_with_api walks -O1 walks.c
 pcce-decode -d dictionary <one >gone 2>gone.err
 is "a program that was built again is refused" "$(grep -c 'has been built or encoded again' gone.err)" 1
 cp "cache/$id/executable" walks
-if record self again.data ./walks 400000 && pcce-encode -p again.data walks 2>recoded.log; then
+if pcce-record -q --count -o again.data ./walks 4000 >again.out 2>again.err &&
+	pcce-encode -p again.data walks 2>recoded.log; then
 	pcce-decode -d dictionary <one >gone 2>gone.err
 	is "... and one that was encoded again" "$(grep -c 'has been built or encoded again' gone.err)" 1
 else
-	not_ok "... and one that was encoded again" recoded.log again.data.err
+	not_ok "... and one that was encoded again" recoded.log again.err
 fi
 cp "cache/$id/executable" walks
 

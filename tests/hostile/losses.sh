@@ -253,7 +253,8 @@ if has_bpf; then
 	if mkdir tracing && mount -t tracefs nodev tracing 2>/dev/null; then
 		umount tracing
 		cat >beside.sh <<-'END_SH'
-			mount --make-rprivate / && mount -t tracefs nodev /sys/kernel/tracing || exit 1
+			mount --make-rprivate / || exit 1
+			mountpoint -q /sys/kernel/tracing || mount -t tracefs nodev /sys/kernel/tracing || exit 1
 			pcce-record -q -b bpf -e raw_syscalls:sys_enter -c 1 -o other.data -- sleep 100 2>other.err &
 			other=$!
 			# It is let go when the program is in place.

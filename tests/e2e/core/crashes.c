@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
@@ -259,8 +260,11 @@ static void *thread(void *name)
 	return NULL;
 }
 
+static sem_t waits;
+
 static NOINLINE void wait_here(void)
 {
+	sem_post(&waits);
 	pause();
 	__asm__ volatile("");
 }
@@ -304,8 +308,8 @@ int main(int argc, char **argv)
 		int saved = n_chain;
 
 		n_chain = 0;
-		if (pthread_create(&t, NULL, other, NULL) ||
-		    pthread_create(&t, NULL, thread, "null"))
+		if (sem_init(&waits, 0, 0) || pthread_create(&t, NULL, other, NULL) ||
+		    sem_wait(&waits) || pthread_create(&t, NULL, thread, "null"))
 			return 96;
 		pthread_join(t, NULL);
 		n_chain = saved;
