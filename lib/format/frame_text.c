@@ -151,7 +151,7 @@ static void print_events(const struct profile *p, FILE *out)
 {
 	const char *before = "all events: ";
 
-	for (uint32_t i = 0; i < p->n_events && i < RECORDING_ACCOUNTS && !p->calls; i++) {
+	for (uint32_t i = 0; i < p->n_events && !p->calls; i++) {
 		const struct profile_event e = profile_event_facts(p, i);
 		char name[256], buffer[1024];
 		struct format_unit unit =

@@ -381,7 +381,7 @@ static void choose_values(struct writer *w)
 {
 	const struct profile *p = w->p;
 
-	for (uint32_t i = 0; i < p->n_events && i < RECORDING_ACCOUNTS; i++) {
+	for (uint32_t i = 0; i < p->n_events; i++) {
 		char *name = w->values_of[w->n_values].name;
 
 		if (!profile_event_facts(p, i).shown)

@@ -662,7 +662,7 @@ static int write_merged_info(const struct merge *m, struct datafile_writer *w)
 	uint32_t n = datafile_events(m->event);
 	int r = datafile_put_strings(w, PCCE_REC_INFO, &rec, sizeof(rec), strings, 5);
 
-	for (uint32_t i = 0; i < n && n > 1 && i < RECORDING_ACCOUNTS && !r; i++) {
+	for (uint32_t i = 0; i < n && n > 1 && !r; i++) {
 		const struct pcce_rec_event event = {.frequency = m->rates[i].frequency,
 						     .period = m->rates[i].period,
 						     .event = i};
@@ -780,7 +780,7 @@ int merge_write(const struct merge *m, struct datafile_writer *w)
 		totals.time = m->last;
 		r = r ? r : summary_write(&totals, w);
 	}
-	for (uint32_t i = 0; i < datafile_events(m->event) && i < RECORDING_ACCOUNTS && !r; i++) {
+	for (uint32_t i = 0; i < datafile_events(m->event) && !r; i++) {
 		r = write_merged_losses(m, i, w, &end.lost);
 		r = r ? r : write_merged_due(m, i, w);
 	}

@@ -207,11 +207,7 @@ static int give_cells(const struct cells *c)
 int profile_cells(const struct profile *p, int (*each)(void *ctx, const struct profile_cell *cell),
 		  void *ctx)
 {
-	struct cells c = {.p = p,
-			  .n_events = p->n_events < RECORDING_ACCOUNTS ? p->n_events
-								       : RECORDING_ACCOUNTS,
-			  .each = each,
-			  .ctx = ctx};
+	struct cells c = {.p = p, .n_events = p->n_events, .each = each, .ctx = ctx};
 	int r = rank_instructions(&c);
 
 	r = r ? r : group_samples(&c);

@@ -50,14 +50,13 @@ static const char *name_events(const struct profile *p, const struct selection *
 	if (!s->events.n)
 		return p->events;
 	*list = 0;
-	for (uint32_t i = 0;; i++) {
+	for (uint32_t i = 0; i < p->n_events; i++) {
 		name = datafile_event(p->events, i, &length);
 		if (select_event(p, s, i) && used < size)
 			used += (size_t)snprintf(list + used, size - used, "%s%.*s",
 						 used ? "," : "", (int)length, name);
-		if (!name[length])
-			return *list ? list : p->events;
 	}
+	return *list ? list : p->events;
 }
 
 /* Adds up what the recording says of events: of those that are selected, or of all. */

@@ -52,7 +52,9 @@ const char *datafile_string(const struct pcce_record *rec, unsigned int i);
 /* The name of an event by its number, in the list of names of INFO: its first character, and its
  * length. */
 const char *datafile_event(const char *events, uint32_t event, size_t *length);
-/* How many names the list has. */
+/* How many names the list has. More are not counted: pcce-record numbers one event less, so
+ * only a damaged recording has more. */
+#define DATAFILE_EVENTS 9
 uint32_t datafile_events(const char *events);
 
 /* Reads a SAMPLE, SUM or CONTEXT record; false for other types. */

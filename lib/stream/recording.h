@@ -43,9 +43,8 @@ struct recording_account {
 /* Adds what is in another account. */
 void recording_account_add(struct recording_account *to, const struct recording_account *from);
 
-/* A recording has an account for each event that pcce-record can number, and one for all others,
- * which only a damaged recording has. */
-#define RECORDING_ACCOUNTS 9
+/* A recording has an account for each event that pcce-record can number, and one for all others. */
+#define RECORDING_ACCOUNTS DATAFILE_EVENTS
 
 static inline uint32_t recording_account_of(uint32_t event)
 {

@@ -431,6 +431,21 @@ static void test_summary(const char *path)
 	tap_ok(refused == 8, "impossible ones are refused", "%d of 8 are", refused);
 }
 
+/* A damaged recording may have a list of a million names, and readers visit each name. */
+static void test_event_lists(void)
+{
+	const char *many = "0,1,2,3,4,5,6,7,8,9,10,11";
+	size_t length;
+
+	tap_ok(datafile_events("") == 1 && datafile_events("a") == 1 &&
+		       datafile_events("a/b=1,c=2/,d,") == 3 && datafile_events("a,b/c,d") == 2 &&
+		       datafile_events(many) == DATAFILE_EVENTS,
+	       "names of events are counted, but not endlessly", "%u", datafile_events(many));
+	tap_ok(*datafile_event(many, 5, &length) == '5' && length == 1 &&
+		       *datafile_event("a/b=1,c=2/,d,", 1, &length) == 'd' && length == 1,
+	       "names of events are found by their numbers", "%zu", length);
+}
+
 int main(void)
 {
 	static const rlim_t limits[] = {
@@ -461,6 +476,7 @@ int main(void)
 	test_refusals(path);
 	test_long_strings(path);
 	test_summary(path);
+	test_event_lists();
 	unlink(path);
 	return tap_done();
 }
