@@ -8,8 +8,8 @@
  *
  * Each sample comes with its whole stack, so the text of millions of samples takes very long to
  * write and to read. If there are more than max_rows samples, only one of each group of successive
- * samples of a thread is written. It has the weight of the group as its period, the number before
- * the event.
+ * samples of an event in a thread is written. It has the weight of the group as its period, the
+ * number before the event.
  *
  * Addresses are link-time addresses. An inlined frame has the address of the frame that it was
  * inlined into, and "inlined" in place of a file.
@@ -28,7 +28,7 @@
 
 #define MAX_STACKS 1000000 /* the default of --max-rows */
 
-/* A group of successive samples of a thread, of which one is written. */
+/* A group of successive samples of an event in a thread, of which one is written. */
 struct group {
 	size_t seen, chosen; /* chosen: an index for profile_sample() */
 	uint64_t weight;
@@ -41,8 +41,8 @@ struct writer {
 	struct text_cache frames; /* by location */
 	struct text_cache threads;
 	size_t step;	      /* samples in a group */
-	struct group *groups; /* by thread */
-	const char *event;
+	struct group *groups; /* by thread and event */
+	char events[RECORDING_ACCOUNTS][256];
 	FILE *out;
 };
 
@@ -109,7 +109,7 @@ static int perf_put_sample(struct writer *w, const struct profile_sample *s)
 	snprintf(text, sizeof(text), "%5llu.%06llu: %10llu ", (unsigned long long)(us / 1000000),
 		 (unsigned long long)(us % 1000000), (unsigned long long)s->weight);
 	fputs_unlocked(text, w->out);
-	put_clean_text(w->event, w->out);
+	put_clean_text(w->events[s->event], w->out);
 	fputs_unlocked(": \n", w->out);
 	for (size_t i = w->stacks.n; i-- > 0;) {
 		if (!w->stacks.nodes[i])
@@ -135,7 +135,7 @@ static int perf_put_group(struct writer *w, struct group *g)
 static int perf_add_sample(struct writer *w, size_t i)
 {
 	struct profile_sample s = profile_sample(w->p, i);
-	struct group *g = &w->groups[s.thread];
+	struct group *g = &w->groups[s.thread * w->p->n_events + s.event];
 	size_t place = g->seen % w->step, number = g->seen / w->step;
 
 	if (!place || place == (number * 2654435761u >> 8) % w->step)
@@ -147,17 +147,17 @@ static int perf_add_sample(struct writer *w, size_t i)
 
 static int perf_put_all(struct writer *w, uint64_t max)
 {
-	size_t n = profile_samples(w->p), n_threads = threads_count(w->p->threads);
+	size_t n = profile_samples(w->p), n_groups = threads_count(w->p->threads) * w->p->n_events;
 	int r = 0;
 
 	max = max == FORMAT_ROWS ? MAX_STACKS : max ? max : n;
 	w->step = n ? n / max + (n % max != 0) : 1;
-	w->groups = calloc(n_threads + 1, sizeof(*w->groups));
+	w->groups = calloc(n_groups + 1, sizeof(*w->groups));
 	if (!w->groups)
 		return -ENOMEM;
 	for (size_t i = 0; i < n && !r; i++)
 		r = perf_add_sample(w, i);
-	for (size_t i = 0; i < n_threads && !r; i++)
+	for (size_t i = 0; i < n_groups && !r; i++)
 		if (w->groups[i].seen % w->step)
 			r = perf_put_group(w, &w->groups[i]);
 	free(w->groups);
@@ -166,9 +166,12 @@ static int perf_put_all(struct writer *w, uint64_t max)
 
 int format_perf(const struct profile *p, const struct format_options *o, FILE *out)
 {
-	struct writer w = {.p = p, .event = *p->event ? p->event : "event", .out = out};
+	struct writer w = {.p = p, .out = out};
 	int r = locations_new(p, &w.locations);
 
+	for (uint32_t i = 0; i < p->n_events; i++)
+		if (!*profile_event(p, i, w.events[i], sizeof(w.events[i])))
+			strcpy(w.events[i], "event");
 	location_stacks_init(&w.stacks, p, &w.locations);
 	text_cache_init(&w.frames, make_perf_frame, &w);
 	text_cache_init(&w.threads, make_perf_thread, &w);

@@ -139,10 +139,7 @@ static int rank_instructions(struct cells *c)
 
 static uint32_t cell_part(const struct cells *c, uint32_t stream)
 {
-	uint32_t event = sample_streams_get(c->p->streams, stream)->event;
-
-	return c->p->in->thread_of[stream] * c->n_events +
-	       (event < c->n_events ? event : c->n_events - 1);
+	return c->p->in->thread_of[stream] * c->n_events + profile_stream_event(c->p, stream);
 }
 
 /* Groups the samples by rank. 0 or -ENOMEM. */

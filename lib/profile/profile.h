@@ -134,6 +134,7 @@ struct profile_sample {
 			   */
 	uint32_t stream;  /* of profile.streams */
 	uint32_t thread;  /* number of one of profile.threads */
+	uint32_t event;	  /* below profile.n_events */
 	uint32_t node;	  /* of profile.tree, where its context ends */
 	uint64_t samples, weight;
 	struct tree_place place; /* the innermost frame */

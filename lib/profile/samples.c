@@ -196,6 +196,7 @@ struct profile_sample profile_sample(const struct profile *p, size_t i)
 		.entries = at->entries,
 		.stream = in->stream[sample],
 		.thread = in->thread_of[in->stream[sample]],
+		.event = profile_stream_event(p, in->stream[sample]),
 		.node = in->node_of[in->instruction[sample]],
 		.samples = sum.samples,
 		.weight = sum.weight,

@@ -84,6 +84,18 @@ check "  but it is told" grep -qx '	               0 (59997 more of the same) (u
 is "perf-script is in the order of time" \
 	"$(grep -v '^$' huge.perf | grep -v '^	' | awk '{ print $3 }' | sort -c -n 2>&1)" ""
 
+./generate threads events.data || not_ok "generate threads"
+report perf-script events.data events.perf --event='*'
+is "perf-script: each sample has its event" \
+	"$(awk '/^[^\t]/ { print $NF }' events.perf | sort | uniq -c | awk '{ print $1, $2 }')" \
+	"33 cpu-clock:
+8 page-faults:"
+report perf-script events.data few.perf --event='*' --max-rows=5
+is "--max-rows: events are not mixed up" \
+	"$(awk '/^[^\t]/ { w[$NF] += $(NF - 1) } END { for (e in w) print w[e], e }' few.perf | sort -n)" \
+	"8 page-faults:
+33 cpu-clock:"
+
 # If there are more samples than wanted, successive ones of a thread become one.  No weight is lost.
 report perf-script huge.data few.perf --max-rows=100
 check "--max-rows says so" \

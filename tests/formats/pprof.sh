@@ -42,7 +42,6 @@ renumbered() {
 }
 
 # The same contexts, with a value for each event.
-./generate threads events.data || not_ok "generate threads"
 report pprof events.data events.pb.gz
 is "pprof: one value for each event" "$(for event in cpu-clock page-faults samples; do
 	read_with -top -sample_index=$event events.pb.gz |
