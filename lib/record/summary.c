@@ -90,42 +90,46 @@ static bool warn_of_expression(const struct record_summary *s)
 	return s->missing || s->account->left_out;
 }
 
+/* other: what helps besides fewer samples; NULL: the text says what helps instead. */
 static void warn_of(const struct record_summary *s, uint64_t count, uint64_t limit,
-		    const char *text)
+		    const char *text, const char *other)
 {
 	char n[32], event[256];
 
 	if (count <= limit)
 		return;
 	format_count(n, sizeof(n), count);
-	say("warning: %s%s samples %s", name_of_event(s, event, sizeof(event)), n, text);
+	say("warning: %s%s samples %s%s%s", name_of_event(s, event, sizeof(event)), n, text,
+	    !other	       ? ""
+	    : s->event->period ? "; use a larger -c"
+			       : "; use a lower -F",
+	    other ? other : "");
 }
 
 static void warn_of_losses(const struct record_summary *s)
 {
 	const uint64_t *lost = s->account->lost_reasons, few = s->account->due.due / 100;
 
-	warn_of(s, lost[PCCE_LOSS_THROTTLE], 0,
-		"were lost: the kernel throttled the event; use a lower -F, or raise "
-		"kernel.perf_event_max_sample_rate");
+	warn_of(s, lost[PCCE_LOSS_THROTTLE], 0, "were lost: the kernel throttled the event",
+		", or raise kernel.perf_event_max_sample_rate");
 	warn_of(s, lost[PCCE_LOSS_NESTED], 0,
-		"were lost: a BPF program was running on that CPU already; use -b kmod");
+		"were lost: a BPF program was running on that CPU already; use -b kmod", NULL);
 	warn_of(s, lost[PCCE_LOSS_RING] + lost[PCCE_LOSS_SHAPE], 0,
-		"were lost: the machine was too busy; use a lower -F");
+		"were lost: the machine was too busy", "");
 	warn_of(s, lost[PCCE_LOSS_DISK], 0,
-		"were lost: the disk is nearly full, and calls need the rest; use a lower -F");
+		"were lost: the disk is nearly full, and calls need the rest", "");
 	warn_of(s, lost[PCCE_LOSS_LATE], few,
-		"were lost: the clock was late, since the machine or its host was busy; use a "
-		"lower -F");
+		"were lost: the clock was late, since the machine or its host was busy", "");
 	warn_of(s, lost[PCCE_LOSS_BLOCKED], few,
-		"were lost: their threads ended, and blocked the signal; use -b bpf as root");
+		"were lost: their threads ended, and blocked the signal; use -b bpf as root", NULL);
 	warn_of(s, lost[PCCE_LOSS_UNEXPLAINED], few,
 		!strcmp(s->sampler, "bpf")
 			? "were lost: threads sleep often, the clock was late, or another BPF "
-			  "program was running on that CPU; use a lower -F, or -b kmod"
-			: "were lost: threads sleep often, or the clock was late; use a lower -F");
+			  "program was running on that CPU"
+			: "were lost: threads sleep often, or the clock was late",
+		!strcmp(s->sampler, "bpf") ? ", or -b kmod" : "");
 	warn_of(s, s->account->due.merged, s->account->samples / 10,
-		"merged into others, which have their weights: they came too fast; use a lower -F");
+		"merged into others, which have their weights: they came too fast", "");
 }
 
 static void print_count_summary(const struct record_summary *s)

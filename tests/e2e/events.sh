@@ -41,6 +41,11 @@ is "with -F the kernel guesses, and the report says so" "$(grep -c "$heavy" repo
 pcce-report -q -i freq.data --stdio >report.out 2>report.err
 is "not with -q" "$(cat report.err)" ""
 
+# A clock's timer has at least 10 us, so most periods are lost.
+timeout 60 pcce-record -b bpf -e cpu-clock -c 500 -o fast.data -- ./switches 20 >fast.out 2>fast.err
+check "if a period was too short, a larger one is the remedy" \
+	sh -c "grep -q 'were lost: .*; use a larger -c' fast.err && ! grep -q 'lower -F' fast.err"
+
 # ---- several events --------------------------------------------------------------------
 
 timeout 120 pcce-record -b bpf -e context-switches,page-faults/period=2/ -e cpu-clock/freq=500/ \
