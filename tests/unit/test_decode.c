@@ -241,8 +241,7 @@ static void test_foreign(void)
 	begin(LIBC_BASE + 5, 7);
 	call_from_c(S_C_LIB);
 	sample.ext = lib(fx.lib.sites[LS_INNER_EXT].key);
-	expect("ext, run-time address in a library",
-	       "[libc] lib_inner lib_tail lib_entry~ c b main");
+	expect("ext: run-time address, library", "[libc] lib_inner lib_tail lib_entry~ c b main");
 	begin(LIBC_BASE + 5, 0);
 	call_from_c(S_C_QSORT);
 	expect("pushed and outside", "[libc] c b main");
@@ -349,8 +348,7 @@ static void test_segments(void)
 	expect("a push by name, and no tail call leads here", "t2 [] cb");
 	begin(exe(0x8001), 0);
 	push_exe(0, S_CB_G, 0);
-	expect_bad("a direct push, and no tail call leads here", "t2 ?",
-		   DECODE_REASON_WRONG_CALLEE);
+	expect_bad("a direct push; no tail call leads here", "t2 ?", DECODE_REASON_WRONG_CALLEE);
 	begin(exe(0x3001), 0);
 	sample.flags = PCCE_SAMPLE_OUTSIDE;
 	expect_as("no page", "b", DECODE_OUTSIDE, DECODE_REASON_NONE);
@@ -528,8 +526,7 @@ static void test_jumps(void)
 	sample.n_below = 3;
 	push_record(0, work);
 	sample.n_below = 4;
-	expect_as("jump: to an entry that is missing", "c work ?", DECODE_TRUNCATED,
-		  DECODE_REASON_NONE);
+	expect_as("jump: to a missing entry", "c work ?", DECODE_TRUNCATED, DECODE_REASON_NONE);
 	jumping(window, 0);
 	push_record(PCCE_OFF_HALF + 48, work);
 	expect("jump: within the upper half", target);
@@ -667,8 +664,7 @@ static void test_landing_pads(void)
 	push(0, 0, PCCE_COUNT_SIGNAL2);
 	push_exe(0, S_REC_WORK, 0);
 	thrown(in_pad, 2);
-	expect_bad("landing pad: a call without site might be it", "rec ?",
-		   DECODE_REASON_RESTORING);
+	expect_bad("landing pad: a call without site may be it", "rec ?", DECODE_REASON_RESTORING);
 
 	thrown_below_qsort(in_c, 0);
 	expect("joined pads: the innermost call that has one", "c work [] c b main");
@@ -681,8 +677,7 @@ static void test_landing_pads(void)
 	push_exe(2, S_C_QSORT, 0);
 	push_exe(2, S_C_LIB, 0);
 	thrown(in_c, 2);
-	expect_bad("joined pads: a call whose exceptions need not land", "c ?",
-		   DECODE_REASON_RESTORING);
+	expect_bad("joined pads: a call that need not land", "c ?", DECODE_REASON_RESTORING);
 }
 
 static void test_truncated(void)
@@ -692,14 +687,12 @@ static void test_truncated(void)
 	push_exe(0, S_REC_REC, 0);
 	sample.n_below = 3;
 	sample.flags = PCCE_SAMPLE_TRUNCATED;
-	expect_as("the oldest entries are missing", "rec rec rec ?", DECODE_TRUNCATED,
-		  DECODE_REASON_NONE);
+	expect_as("old entries missing", "rec rec rec ?", DECODE_TRUNCATED, DECODE_REASON_NONE);
 	begin(exe(0x5001), 0);
 	sample.n_below = 1;
 	expect_as("all are missing", "rec ?", DECODE_TRUNCATED, DECODE_REASON_NONE);
 	sample.ip = exe(exe_site(S_REC_REC)->key + 5);
-	expect_as("the entry with the id is missing", "rec ?", DECODE_TRUNCATED,
-		  DECODE_REASON_NONE);
+	expect_as("the entry of the id is missing", "rec ?", DECODE_TRUNCATED, DECODE_REASON_NONE);
 	begin(exe(0x5001), 0);
 	push_exe(1, S_C_REC, 0);
 	push(0, 0, PCCE_COUNT_FILL);
