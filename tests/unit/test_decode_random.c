@@ -113,6 +113,7 @@ static void enter_callee(uint32_t module, uint32_t site)
 		}
 		return;
 	case S_CB_G:
+	case S_CB_NAMED:
 		if (random_below(2))
 			word("g1~");
 		run_enter(0, !strcmp(run.words[run.n_words - 1], "g1~") ? F_G4 : F_G1);
