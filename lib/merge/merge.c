@@ -191,7 +191,7 @@ static int merge_event(struct file *f, const struct pcce_rec_event *rec)
 {
 	struct recording_rate *rate = &f->m->rates[recording_account_of(rec->event)];
 
-	if (!f->m->files)
+	if (!rate->frequency && !rate->period) /* also if the files before were cut off too early */
 		*rate = (struct recording_rate){rec->frequency, rec->period};
 	return rate->frequency == rec->frequency && rate->period == rec->period
 		       ? 0

@@ -74,6 +74,13 @@ for event in 0 1 2; do
 		sed -n 's/^taken: *//p')" $((2 * $(of_event $event taken)))
 done
 
+# Only INFO, and a part of the next record.
+head -c $((40 + $(od -An -tu4 -j 36 -N 4 several.data))) several.data >begun.data
+check "... after one that was cut off at its beginning" \
+	pcce-merge -q -o begun-too.data begun.data several.data
+is "... with all rates" "$(pcce-report -q -i begun-too.data --event='*' --stdio | grep '^all events')" \
+	"$(pcce-report -q -i several.data --event='*' --stdio | grep '^all events')"
+
 refused() { # NAME WORDS OPTION...: pcce-record fails, and says so
 	local name=$1 words=$2
 	shift 2
