@@ -48,7 +48,7 @@ static int make_setup(const struct sampler_config *config, struct pcce_kmod_setu
 		      struct error *why)
 {
 	const struct sampler_event *event = config->events;
-	struct perf_event_attr attr = {.size = sizeof(attr)};
+	struct perf_event_attr attr;
 	enum perf_event_kind kind;
 	int err;
 
@@ -57,7 +57,7 @@ static int make_setup(const struct sampler_config *config, struct pcce_kmod_setu
 				 "it cannot read the stack, which --verify needs; use -b self");
 	err = sampler_one_event(config, why);
 	if (!err)
-		err = perf_event_parse(event->name, &attr, &kind, why);
+		err = perf_event_make_attr(event, &attr, &kind, why);
 	if (err)
 		return err;
 	if (attr.exclude_user || attr.precise_ip)

@@ -164,8 +164,8 @@ static int parse_modifiers(const char *name, struct perf_event_attr *attr, struc
 	return 0;
 }
 
-int perf_event_parse(const char *name, struct perf_event_attr *attr, enum perf_event_kind *kind,
-		     struct error *why)
+static int parse_event(const char *name, struct perf_event_attr *attr, enum perf_event_kind *kind,
+		       struct error *why)
 {
 	const struct known_event *e = find_event(name);
 
@@ -188,6 +188,8 @@ int perf_event_parse(const char *name, struct perf_event_attr *attr, enum perf_e
 int perf_event_make_attr(const struct sampler_event *event, struct perf_event_attr *attr,
 			 enum perf_event_kind *kind, struct error *why)
 {
+	int err;
+
 	memset(attr, 0, sizeof(*attr));
 	attr->size = sizeof(*attr);
 	attr->disabled = 1;
@@ -201,7 +203,13 @@ int perf_event_make_attr(const struct sampler_event *event, struct perf_event_at
 	} else {
 		attr->sample_period = event->period ? event->period : 1;
 	}
-	return perf_event_parse(event->name, attr, kind, why);
+	err = parse_event(event->name, attr, kind, why);
+	if (!err && *kind == PERF_EVENT_COUNT && event->period > UINT32_MAX)
+		err = error_set(why, -EINVAL,
+				"a sample cannot represent more than %u events, and the period of "
+				"%s is longer; use a smaller -c",
+				UINT32_MAX, event->name);
+	return err;
 }
 
 int perf_event_create(const struct perf_event_attr *attr, pid_t tid, int cpu)

@@ -93,6 +93,8 @@ refused "--only refuses several" "cannot record several events with --only" --on
 refused "an event twice" "cannot record the event cs twice" -e cs -e cs
 refused "a wrong rate" "must be NAME, NAME/freq=HZ/ or NAME/period=N/" -e cs/period=0/
 refused "a wrong modifier" "unknown modifier" -b bpf -e cs:x
+refused "more events than a sample can represent" "cannot represent more than 4294967295 events" \
+	-b bpf -e cs/period=4294967296/
 refused "too many events" "more than 8 events" -e a,b,c,d,e,f,g,h,i
 
 done_testing
