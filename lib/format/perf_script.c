@@ -109,7 +109,7 @@ static int perf_put_sample(struct writer *w, const struct profile_sample *s)
 	snprintf(text, sizeof(text), "%5llu.%06llu: %10llu ", (unsigned long long)(us / 1000000),
 		 (unsigned long long)(us % 1000000), (unsigned long long)s->weight);
 	fputs_unlocked(text, w->out);
-	put_clean_text(w->events[s->event], w->out);
+	put_clean_text(*w->events[s->event] ? w->events[s->event] : "event", w->out);
 	fputs_unlocked(": \n", w->out);
 	for (size_t i = w->stacks.n; i-- > 0;) {
 		if (!w->stacks.nodes[i])
@@ -170,8 +170,7 @@ int format_perf(const struct profile *p, const struct format_options *o, FILE *o
 	int r = locations_new(p, &w.locations);
 
 	for (uint32_t i = 0; i < p->n_events; i++)
-		if (!*profile_event(p, i, w.events[i], sizeof(w.events[i])))
-			strcpy(w.events[i], "event");
+		profile_event(p, i, w.events[i], sizeof(w.events[i]));
 	location_stacks_init(&w.stacks, p, &w.locations);
 	text_cache_init(&w.frames, make_perf_frame, &w);
 	text_cache_init(&w.threads, make_perf_thread, &w);
