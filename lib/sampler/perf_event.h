@@ -24,8 +24,8 @@ void perf_event_print_names(FILE *out);
  * represents, and is mostly wrong. */
 bool perf_event_is_rare(const char *name);
 
-/* Sets all attributes for sampling a command or a process, and what modifiers such as :u mean. 0, or
- * -errno with the reason in why. */
+/* Sets all attributes for sampling a command or a process, and what modifiers such as :u mean.
+ * 0, or -errno with the reason in why. */
 int perf_event_make_attr(const struct sampler_event *event, struct perf_event_attr *attr,
 			 enum perf_event_kind *kind, struct error *why);
 
