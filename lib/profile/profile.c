@@ -15,13 +15,6 @@ const char *profile_event(const struct profile *p, uint32_t event, char *buffer,
 	return buffer;
 }
 
-uint32_t profile_stream_event(const struct profile *p, uint32_t stream)
-{
-	uint32_t event = sample_streams_get(p->streams, stream)->event;
-
-	return event < p->n_events ? event : p->n_events - 1;
-}
-
 struct profile_event profile_event_facts(const struct profile *p, uint32_t event)
 {
 	uint32_t i = recording_account_of(event);

@@ -97,8 +97,14 @@ extern const struct decode_cache_sink late_sink; /* its ctx: the struct late_sym
 /* places: those of the decoding. Frees late. */
 int late_symbols_end(struct late_symbols *late, const struct tree_place *places, size_t n_places);
 
-/* profile.c: the event of a stream, below p->n_events. */
-uint32_t profile_stream_event(const struct profile *p, uint32_t stream);
+/* Returns the event of a stream, below p->n_events. */
+static inline uint32_t profile_stream_event(const struct profile *p, uint32_t stream)
+{
+	uint32_t event = sample_streams_get(p->streams, stream)->event;
+
+	return event < p->n_events ? event : p->n_events - 1;
+}
+
 /* profile.c: adds samples that mean the same to the statistics. */
 void profile_count(struct profile_stats *s, const struct profile_instruction *at, uint64_t samples);
 /* Notes the weight of a sample, or of aggregated ones. */
