@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/similar.h"
 #include "sampler/perf_event.h"
 
 #define SW(name) PERF_TYPE_SOFTWARE, PERF_COUNT_SW_##name
@@ -164,6 +165,31 @@ static int parse_modifiers(const char *name, struct perf_event_attr *attr, struc
 	return 0;
 }
 
+/* Is this SYSTEM:NAME? No tracepoint has a name like ":u". */
+static bool is_tracepoint(const char *name)
+{
+	const char *colon = strchr(name, ':');
+
+	return colon && (!colon[1] || colon[1 + strspn(colon + 1, "ukp")]);
+}
+
+static int refuse_event(const char *name, struct error *why)
+{
+	char near[256] = "", word[64];
+
+	snprintf(word, sizeof(word), "%.*s", (int)strcspn(name, ":"), name);
+	for (size_t i = 0; i < N_EVENTS; i++) {
+		similar_add(near, sizeof(near), word, events[i].name);
+		if (events[i].alias)
+			similar_add(near, sizeof(near), word, events[i].alias);
+	}
+	return error_set(
+		why, -EINVAL,
+		"unknown event \"%s\"; %s%s%spcce-record --help lists all, and a tracepoint is "
+		"written as SYSTEM:NAME",
+		name, *near ? "did you mean " : "", near, *near ? "? " : "");
+}
+
 static int parse_event(const char *name, struct perf_event_attr *attr, enum perf_event_kind *kind,
 		       struct error *why)
 {
@@ -175,14 +201,11 @@ static int parse_event(const char *name, struct perf_event_attr *attr, enum perf
 		*kind = e->kind;
 		return parse_modifiers(name, attr, why);
 	}
-	if (strchr(name, ':')) {
+	if (is_tracepoint(name)) {
 		*kind = PERF_EVENT_TRACEPOINT;
 		return parse_tracepoint(name, attr, why);
 	}
-	return error_set(why, -EINVAL,
-			 "unknown event \"%s\"; use one that pcce-record --help lists, or a "
-			 "tracepoint as SYSTEM:NAME",
-			 name);
+	return refuse_event(name, why);
 }
 
 int perf_event_make_attr(const struct sampler_event *event, struct perf_event_attr *attr,

@@ -164,7 +164,8 @@ exits "a frequency that is none" 64 "must be a number" pcce-record -F often -- t
 exits "an option that is none" 64 "unrecognized option" pcce-record --frobnicate -- true
 exits "a sampler that is none" \
 	1 "cannot use sampler magic: it does not exist" pcce-record -b magic -- true
-exits "an event that is none" 1 "unknown event \"lunch\"" pcce-record -e lunch -- true
+exits "an event that is none" 1 "unknown event \"lunch\"; pcce-record --help lists" pcce-record -e lunch -- true
+exits "a misspelled event" 1 "did you mean cycles?" pcce-record -e ycles:u -- true
 exits "a command that is not there" \
 	127 "cannot run no-such-command: No such file" pcce-record -- no-such-command
 exits "a path that is not there" 127 "cannot run ./no/such: No such file" pcce-record -- ./no/such
