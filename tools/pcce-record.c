@@ -6,10 +6,12 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "api/expression.h"
 #include "base/help_list.h"
 #include "base/message.h"
+#include "base/neighbour.h"
 #include "count/bursts.h"
 #include "hot/parameters.h"
 #include "record/record.h"
@@ -35,13 +37,15 @@ enum {
 	OPT_ENGINE,
 	OPT_BURST,
 	OPT_ONLY,
-	OPT_PER_THREAD
+	OPT_PER_THREAD,
+	OPT_SHOW
 };
 
 static struct event_list sampled_events; /* those of -e */
 static struct {
 	uint64_t frequency, period; /* of events that have none of their own */
 } rate;
+static bool show;
 
 static const struct argp_option options[] = {
 	{"frequency", 'F', "HZ", 0,
@@ -91,6 +95,8 @@ static const struct argp_option options[] = {
 	 0},
 	{"signal", OPT_SIGNAL, "SIG", 0,
 	 "Sample with signal SIG, which the program must not need (default: WINCH) (self)", 0},
+	{"show", OPT_SHOW, 0, 0,
+	 "Show the recording with pcce-report when it is complete, as pcce run does", 0},
 	{"quiet", 'q', 0, 0, "Print only warnings and errors", 0},
 	{"verbose", 'v', 0, 0, "Print more details", 0},
 	{0},
@@ -343,6 +349,9 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 	case OPT_SIGNAL:
 		o->signal = option_signal(state, arg);
 		break;
+	case OPT_SHOW:
+		show = true;
+		break;
 	case 'q':
 		o->quiet = true;
 		break;
@@ -389,6 +398,19 @@ static char *filter_record_help(int key, const char *text, void *input)
 	return help_list(key, text, print_record_lists);
 }
 
+/* Only a regular file can be read again. */
+static void show_recording(const struct record_options *o)
+{
+	char *argv[] = {"pcce report", "-i", (char *)(uintptr_t)o->output, o->quiet ? "-q" : NULL,
+			NULL};
+	struct stat st;
+
+	if (!stat(o->output, &st) && S_ISREG(st.st_mode)) {
+		signal(SIGTERM, SIG_DFL);
+		neighbour_run("pcce-report", argv);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct argp argp = {options,
@@ -399,6 +421,8 @@ int main(int argc, char **argv)
 					 filter_record_help,
 					 NULL};
 	struct record_options o = {.sampler = SAMPLER, .output = "pcce.data"};
+	bool complete;
+	int status;
 
 	/* In order: the options of the command belong to the command. */
 	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &o))
@@ -417,5 +441,8 @@ int main(int argc, char **argv)
 			     o.count && !o.sampled ? 1 : rate.period);
 	o.events = sampled_events.of;
 	o.n_events = sampled_events.n;
-	return record_run(&o);
+	status = record_run(&o, &complete);
+	if (show && complete)
+		show_recording(&o);
+	return status;
 }

@@ -69,7 +69,7 @@ struct recorder {
 	pid_t traced;		    /* the first process that a debugger was attached to; 0: none */
 	struct pcce_sample *marked; /* a copy of a sample, with PCCE_SAMPLE_TRACED */
 	size_t marked_size;
-	bool any_instrumented, privileged, shared_runtime, executed;
+	bool any_instrumented, privileged, shared_runtime, executed, complete;
 	uint64_t progress_due, traced_due;
 	size_t watched; /* counts the processes that watch_tracers() has looked at */
 	bool progress_shown;
@@ -701,13 +701,14 @@ static int run_recorder(struct recorder *r, const struct sampler_config *config)
 	else
 		print_summary(r, config);
 	warn_of_running(r);
+	r->complete = !err && stop_signal != SIGTERM;
 	if (config->target)
 		return err ? 1 : 0;
 	status = pass_on_status(r);
 	return err && !status ? 1 : status;
 }
 
-int record_run(const struct record_options *o)
+int record_run(const struct record_options *o, bool *complete)
 {
 	struct recorder r = {.options = o, .status = -1, .pidfd = -1};
 	struct sampler_config config = {
@@ -727,6 +728,7 @@ int record_run(const struct record_options *o)
 	int status = 1, err = 0;
 	struct error why;
 
+	*complete = false;
 	be_quiet = o->quiet;
 	be_verbose = o->verbose;
 	if (!o->target) {
@@ -768,6 +770,7 @@ int record_run(const struct record_options *o)
 	if (r.writer && datafile_writer_close(r.writer) && !status)
 		status = 1;
 out:
+	*complete = r.complete && !r.command_runs;
 	if (r.pidfd >= 0)
 		close(r.pidfd);
 	free(program);

@@ -37,7 +37,8 @@ struct record_options {
 
 /* Records, and prints all messages. Returns the exit status for main(): the command's, if it ran
  * (128 + signal if a signal killed it); 127 or 126 if it could not be run; 1 if recording failed.
- */
-int record_run(const struct record_options *options);
+ * *complete: the recording can be shown now. It has its end, the command does not run any more, and
+ * nobody asked the recorder to terminate. */
+int record_run(const struct record_options *options, bool *complete);
 
 #endif
