@@ -22,7 +22,7 @@
 # The output looks like an installed tree. Everything in it finds its parts relative to its own
 # place, so $(O)/bin/pcce-record works without installation:
 #
-#   $(O)/bin/pcce-*                 from tools/pcce-*.c, tools/pcce-*.in
+#   $(O)/bin/pcce*                  from tools/pcce.c, tools/pcce-*.c, tools/pcce-*.in
 #   $(O)/lib/pcce/pcce_plugin.so    from plugin/dispatch/, chooses one of gcc-*/
 #   $(O)/lib/pcce/gcc-N/pcce_plugin.so    from plugin/*.c, for GCC N
 #   $(O)/lib/pcce/libpcce*          from userlib/
@@ -100,7 +100,7 @@ DEPFLAGS   = -MMD -MP -MF $@.d
 
 LIB_SRC    := $(wildcard lib/*/*.c)
 PROTO_SRC  := $(wildcard lib/format/*.proto)
-CMD_SRC    := $(filter-out tools/pcce-ld.c,$(wildcard tools/pcce-*.c))
+CMD_SRC    := $(filter-out tools/pcce-ld.c,$(wildcard tools/pcce.c tools/pcce-*.c))
 BIN_IN     := $(filter-out %.pc.in,$(wildcard tools/pcce-*.in))
 SPECS_IN   := $(wildcard tools/*.specs.in tools/*.flags.in)
 PC_IN      := $(wildcard tools/*.pc.in)

@@ -213,9 +213,9 @@ static int print_report(const struct report_options *o, const struct profile *p)
 			"ended before",
 			o->input);
 	else if (!o->quiet && !p->all_samples)
-		fprintf(stderr,
-			"pcce-report: %s contains no samples: the program was too short, or could "
-			"not be sampled%s; %srun pcce-check on the program\n",
+		message("pcce-report",
+			"%s contains no samples: the program was too short, or could "
+			"not be sampled%s; %srun pcce-check on the program",
 			o->input, p->only.left_out ? ", or nothing matched --only" : "",
 			p->calls || !p->frequency ? "" : "use a higher -F, or ");
 	else if (!o->quiet)

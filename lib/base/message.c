@@ -2,6 +2,7 @@
 /* See message.h. */
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,14 @@ static char *clean_message(const char *format, va_list args)
 	return clean;
 }
 
+/* A user of pcce calls its commands "pcce record", as argv[0] says then. */
+static const char *shown_name(const char *program)
+{
+	bool by_pcce = !strncmp(program_invocation_short_name, "pcce ", 5);
+
+	return program && !by_pcce ? program : program_invocation_short_name;
+}
+
 void message(const char *program, const char *format, ...)
 {
 	va_list args;
@@ -35,8 +44,7 @@ void message(const char *program, const char *format, ...)
 	text = clean_message(format, args);
 	va_end(args);
 	progress_end();
-	fprintf(stderr, "%s: %s\n", program ? program : program_invocation_short_name,
-		text ? text : "out of memory");
+	fprintf(stderr, "%s: %s\n", shown_name(program), text ? text : "out of memory");
 	free(text);
 }
 

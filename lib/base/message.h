@@ -7,7 +7,7 @@
 #include <argp.h>
 
 /* Prints "PROGRAM: TEXT" as one line, after the end of the progress line. program: NULL is the name
- * of the running program. */
+ * of the running program, and so is every name when pcce runs a command ("pcce record"). */
 void message(const char *program, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Like argp_error(). */
 void message_usage(const struct argp_state *state, const char *format, ...)

@@ -9,7 +9,7 @@
 version=$(cat "$top/VERSION")
 cd "$scratch" || exit 1
 
-for c in pcce-encode pcce-record pcce-report pcce-merge pcce-diff pcce-compare pcce-check pcce-core \
+for c in pcce pcce-encode pcce-record pcce-report pcce-merge pcce-diff pcce-compare pcce-check pcce-core \
 	pcce-decode pcce-config; do
 	check "$c --help" $c --help
 	check "$c --help describes options" sh -c "$c --help | grep -q -e '--version'"
@@ -114,6 +114,7 @@ if make -s -C "$top" O="$out" install DESTDIR="$scratch/stage" PREFIX="$prefix" 
 	# shellcheck disable=SC2046
 	check "the installed tree builds a program" \
 		$CC -O2 -g $(pcce-config --cflags) recursion.c $(pcce-config --ldflags) -o recursion
+	is "the installed pcce finds its commands" "$(pcce config --cflags)" "$(pcce-config --cflags)"
 	case $(pcce-config --cflags) in
 	*"$prefix"*) ok "the installed pcce-config names the installed files" ;;
 	*) not_ok "the installed pcce-config names the installed files" "$(pcce-config --cflags)" ;;
