@@ -70,7 +70,7 @@ for shell in bash zsh; do
 		continue
 	fi
 	start $shell
-	for c in pcce-record pcce-report pcce-merge pcce-diff pcce-compare pcce-check pcce-core \
+	for c in pcce "pcce record" pcce-record pcce-report pcce-merge pcce-diff pcce-compare pcce-check pcce-core \
 		pcce-decode pcce-encode pcce-config; do
 		$c --help | grep -o -e '^ *\(-., \)\?--[a-z-]*' | grep -o -e '--[a-z-]*' |
 			sort -u >wanted
@@ -80,6 +80,19 @@ for shell in bash zsh; do
 		is "$shell: all options of $c" "$(comm -23 wanted offered | tr '\n' ' ')" ""
 		is "$shell: ... and no others" "$(comm -13 wanted offered | tr '\n' ' ')" ""
 	done
+	pcce --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | sort >wanted
+	for c in pcce "pcce help"; do
+		typed "$c " "^.*\<$(tail -n 1 wanted)\>"
+		grep -v '^>' screen | tr -s ' ' '\n' | grep -x -F -f wanted | sort >offered
+		is "$shell: $c: all commands" "$(comm -3 wanted offered)" ""
+	done
+	completes "$shell: a command of pcce" "pcce rep" '^> pcce report'
+	completes "$shell: ... and its option" "pcce report --min-p" '^> pcce report --min-percent='
+	completes "$shell: ... and a value of it" \
+		"pcce report --format=fol" '^> pcce report --format=folded'
+	completes "$shell: the command that pcce runs" \
+		"pcce run -F 99 -- pcce-conf" '^> pcce run -F 99 -- pcce-config'
+	completes "$shell: ... and its files" "pcce run cat som" '^> pcce run cat some.data'
 	completes "$shell: an option" "pcce-report --min-p" '^> pcce-report --min-percent='
 	formats | sort >wanted
 	typed "pcce-report --format=" "^.*$(tail -n 1 wanted)\\>"

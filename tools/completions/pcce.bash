@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# Completes the commands pcce-record, pcce-report, pcce-merge, pcce-diff, pcce-compare, pcce-check,
-# pcce-core, pcce-decode, pcce-encode and pcce-config in bash.  It needs only bash.  Options,
-# formats, samplers and events come from the --help of the installed command.  This file lists the other
-# values that options take.
+# Completes pcce and the commands pcce-record, pcce-report, pcce-merge, pcce-diff, pcce-compare,
+# pcce-check, pcce-core, pcce-decode, pcce-encode and pcce-config in bash.  It needs only bash.
+# Commands, options, formats, samplers and events come from the --help of the installed command.
+# This file lists the other values that options take.
 
 _pcce_options() {
 	"$1" --help 2>/dev/null | sed -n -e 's/^ *\(-[A-Za-z?], \)\{0,1\}\(--[a-z-]*=\{0,1\}\).*/\2/p'
@@ -89,7 +89,26 @@ _pcce_command_at() {
 	done
 }
 
+# Completes pcce COMMAND as pcce-COMMAND.
+_pcce_subcommand() {
+	local words=("${COMP_WORDS[@]:1}") cur=${COMP_WORDS[COMP_CWORD]} sub=${COMP_WORDS[1]-}
+	if [ "$COMP_CWORD" = 1 ] || [[ $sub = help && $COMP_CWORD = 2 ]]; then
+		case $cur in
+		-*) _pcce_words "$(_pcce_options "$1")" ;;
+		*) _pcce_words "$(_pcce_named "$1" Commands)" ;;
+		esac
+		return
+	fi
+	local COMP_WORDS=("${words[@]}") COMP_CWORD=$((COMP_CWORD - 1))
+	[ "$sub" != run ] || sub=record
+	_pcce "$1-$sub"
+}
+
 _pcce() {
+	if [ "${1##*/}" = pcce ]; then
+		_pcce_subcommand "$1"
+		return
+	fi
 	local path=$1 command=${1##*/} at
 	local cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
 	COMPREPLY=()
@@ -136,5 +155,5 @@ _pcce() {
 	fi
 }
 
-complete -F _pcce pcce-record pcce-report pcce-merge pcce-diff pcce-compare pcce-check pcce-core pcce-decode \
+complete -F _pcce pcce pcce-record pcce-report pcce-merge pcce-diff pcce-compare pcce-check pcce-core pcce-decode \
 	pcce-encode pcce-config
