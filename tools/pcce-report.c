@@ -47,7 +47,7 @@ static void warn_about(const struct profile *p, const char *input)
 }
 
 /* Says that one sample, whose weight differs from that of others, decides much of the report.  A
- * clock's samples may well stand for two ticks. */
+ * clock's sample can stand for two ticks. */
 static void warn_of_weight(const struct profile *p)
 {
 	const struct profile_stats *s = &p->stats;
