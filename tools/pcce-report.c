@@ -46,13 +46,13 @@ static void warn_about(const struct profile *p, const char *input)
 			(unsigned long long)s->undecodable, (unsigned long long)s->samples);
 }
 
-/* Says that one sample, whose weight differs from that of others, decides much of the report.  A
- * clock's sample can stand for two ticks. */
+/* Says that one sample, whose weight differs from that of others, decides much of the report. A
+ * sample of a clock can represent two ticks. */
 static void warn_of_weight(const struct profile *p)
 {
 	const struct profile_stats *s = &p->stats;
 	bool clock = format_unit(p).clock;
-	const char *why = clock ? "it stands for others, which the program or the machine held back"
+	const char *why = clock ? "it represents others, which the program or the machine held back"
 				: "the kernel guessed how many events it represents; record with "
 				  "-c 1, which counts each";
 	char event[256];
