@@ -25,5 +25,5 @@ bpf_loader() {
 			"$top/tests/vm/guest.c" "$top/lib/sampler/bpf_load.c" \
 			"$top/lib/sampler/bpf_ring.c" "$top/lib/sampler/stack_blocks.c" \
 			"$top/lib/sampler/perf_event.c" \
-			"$top/lib/base/error.c" -lbpf -lelf -lz -o "load-$1"
+			"$top/lib/base/error.c" "$top/lib/base/similar.c" -lbpf -lelf -lz -o "load-$1"
 }
