@@ -32,9 +32,7 @@ linker_directory() {
 	echo "$d"
 }
 
-# The limits for inlining that the plugin sets (plugin/inlining.c)
-inlining_limits="--param max-inline-insns-auto=30 --param max-inline-insns-single=200"
-inlining_limits="$inlining_limits --param early-inlining-insns=14 --param inline-min-speedup=15"
+. "$top/bench/inlining.sh"
 
 text_size() { size -A "$1" | awk '/^\.text/ { s += $2 } END { print s }'; }
 

@@ -43,8 +43,6 @@ in_layer() {
 	return $status
 }
 
-sed -n 's/^inlining_limits="\(\$inlining_limits \)\?\(.*\)"$/\2/p' "$top/bench/programs.sh" |
-	paste -sd' ' | sed 's/.*/inlining_limits="&"/' >"$work/inlining"
 if in_layer make -j"$(nproc)" O=/build/pcce CC=gcc-14 CXX=g++-14 >"$work/pcce.log" 2>&1; then
 	ok "pcce builds"
 else
