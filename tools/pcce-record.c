@@ -222,6 +222,8 @@ static bool finds_hot(const char *engine)
 /* Refuses options that contradict each other. */
 static void check_record_options(struct argp_state *state, const struct record_options *o)
 {
+	const char *one = o->count ? "count" : o->hot ? "hot" : o->only ? "only" : NULL;
+
 	if (rate.frequency && rate.period)
 		message_usage(state, "cannot use -F with -c: leave out one of them");
 	if (o->signal && o->target)
@@ -260,16 +262,11 @@ static void check_record_options(struct argp_state *state, const struct record_o
 			      "cannot use --hot with --engine=%s: leave out one of them, or use "
 			      "--engine=hcct",
 			      o->engine);
-	if (sampled_events.n > 1 && (o->hot || o->only || o->count))
+	if (sampled_events.n > 1 && one)
 		message_usage(state,
 			      "cannot record several events with --%s, which knows only one: name "
 			      "one event with -e, or leave out --%s",
-			      o->count ? "count"
-			      : o->hot ? "hot"
-				       : "only",
-			      o->count ? "count"
-			      : o->hot ? "hot"
-				       : "only");
+			      one, one);
 	if (o->restorer && o->verify)
 		message_usage(state, "cannot use --frames with --verify: leave out one of them");
 	if (default_hot()->per_thread && !o->hot && !(o->engine && finds_hot(o->engine)))
@@ -289,16 +286,16 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 		      key == OPT_VERIFY;
 	switch (key) {
 	case 'F':
-		rate.frequency = option_number(state, "frequency", arg, 1000000);
+		rate.frequency = option_number(state, "frequency", arg, EVENT_FREQUENCY_MAX);
 		break;
 	case 'c':
-		rate.period = option_number(state, "count", arg, ULLONG_MAX >> 1);
+		rate.period = option_number(state, "count", arg, EVENT_PERIOD_MAX);
 		break;
 	case OPT_COUNT:
 		if (!arg || !strcmp(arg, "calls"))
 			o->count = true;
 		else
-			rate.period = option_number(state, "count", arg, ULLONG_MAX >> 1);
+			rate.period = option_number(state, "count", arg, EVENT_PERIOD_MAX);
 		o->sampled |= rate.period != 0;
 		break;
 	case OPT_ENGINE:

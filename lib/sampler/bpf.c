@@ -258,11 +258,7 @@ static int watch_thread(struct probe *p, pid_t tid, uint64_t since)
 		return -ENOMEM;
 	w->tid = tid;
 	w->since = since;
-	HASH_ADD_INT(p->watched, tid, w);
-	if (hash_added(w))
-		return 0;
-	free(w);
-	return -ENOMEM;
+	return hash_add(p->watched, tid, w) ? 0 : -ENOMEM;
 }
 
 static struct watched *find_watched(const struct probe *p, pid_t tid)

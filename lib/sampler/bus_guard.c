@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Handles SIGBUS by mapping zeros over a guarded mapping. */
-#ifndef _GNU_SOURCE
-#endif
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>

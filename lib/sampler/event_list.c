@@ -8,7 +8,6 @@
 #include "stream/reader.h"
 
 #define DEFAULT_FREQUENCY 999
-#define FREQUENCY_MAX 1000000
 
 /* Reads "freq=N" or "period=N". */
 static int read_rate(struct sampler_event *e, const char *text)
@@ -23,7 +22,7 @@ static int read_rate(struct sampler_event *e, const char *text)
 	errno = 0;
 	n = strtoull(digits, &end, 10);
 	if (*digits < '0' || *digits > '9' || *end || errno || !n ||
-	    n > (frequency ? FREQUENCY_MAX : INT64_MAX))
+	    n > (frequency ? EVENT_FREQUENCY_MAX : EVENT_PERIOD_MAX))
 		return -EINVAL;
 	*(frequency ? &e->frequency : &e->period) = n;
 	return 0;

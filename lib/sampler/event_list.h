@@ -5,6 +5,10 @@
 
 #include "sampler/sampler.h"
 
+/* The largest numbers of samples a second, and of events between samples, that an event can have. */
+#define EVENT_FREQUENCY_MAX 1000000
+#define EVENT_PERIOD_MAX INT64_MAX
+
 struct event_list {
 	struct sampler_event of[SAMPLER_EVENTS];
 	uint32_t n;

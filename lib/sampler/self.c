@@ -18,8 +18,6 @@
  *
  * A process can be in another pid namespace. pidns.c finds its number in ours.
  */
-#ifndef _GNU_SOURCE
-#endif
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

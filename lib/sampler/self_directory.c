@@ -4,8 +4,6 @@
  * so new that its maker does not have the lock yet. That maker then finds the lock taken, and makes
  * another directory.
  */
-#ifndef _GNU_SOURCE
-#endif
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
