@@ -74,7 +74,8 @@ const volatile __u32 segment_shift =
 	/* Bytes of a segment (SIZE in sampler.h) are 1 << segment_shift. */
 	SAMPLER_SEGMENT_SHIFT_MAX;
 
-const volatile __u32 copy_stacks; /* enum sampler_copy */
+const volatile __u32 copy_stacks;   /* enum sampler_copy */
+const volatile __u32 kernel_stacks; /* samples in the kernel bring its stack */
 
 /* The recorder sets these at any time. */
 __s64 offsets[SAMPLER_OFFSETS];
@@ -322,6 +323,22 @@ static __noinline __u32 copy_user_stack(struct stack_copy *copy)
 	return copy->words;
 }
 
+/* Where the kernel's frames may begin. */
+#define KERNEL_AT_MAX (SAMPLER_SEGMENT_MAX + SAMPLER_RECORD_BEFORE_KERNEL - SAMPLER_SKIP)
+
+/* Reads the kernel's stack behind all else, in segment `index` of the ring. Returns the number of
+ * frames. */
+static __noinline __u32 read_kernel_stack(void *ctx, __u32 index, __u64 at)
+{
+	__u8 *to = bpf_map_lookup_elem(&rings, &index);
+	long bytes;
+
+	if (!to || at > KERNEL_AT_MAX)
+		return 0;
+	bytes = bpf_get_stack(ctx, to + at, PCCE_KERNEL_FRAMES * 8, 0);
+	return bytes > 0 ? (__u32)bytes / 8 : 0;
+}
+
 #define NAMESPACES 33 /* 1 + the kernel's MAX_PID_NS_LEVEL */
 
 /* Returns the recorder's number of a thread in a pid namespace below the recorder's. */
@@ -475,7 +492,8 @@ static __always_inline struct sampler_counts *counts_of(struct sampler_control *
 	return &control->of[event_number % SAMPLER_EVENTS];
 }
 
-static __always_inline int sample_thread(struct event_context *event)
+/* event: NULL if ctx is the context of a tracepoint. */
+static __always_inline int sample_thread(void *ctx, struct event_context *event)
 {
 	struct task_struct *task = event_task(event);
 	__u64 ip, sp, r11, kip = 0, id = 0, ext = 0, fsbase = task->thread.fsbase, pos, size, at;
@@ -485,7 +503,7 @@ static __always_inline int sample_thread(struct event_context *event)
 	struct sampler_control *control;
 	struct pcce_page_stack stack = {};
 	struct pcce_sample *out;
-	__u32 n_stack = 0, n_segments = 0;
+	__u32 n_stack = 0, n_segments = 0, n_kernel = 0;
 	__u8 *to;
 
 	/* This comes before the paths divide: the verifier follows this search once for each path
@@ -579,6 +597,18 @@ static __always_inline int sample_thread(struct event_context *event)
 		flags |= PCCE_SAMPLE_COPY;
 	}
 
+	if (kernel_stacks && flags & PCCE_SAMPLE_KERNEL) {
+		n_kernel = read_kernel_stack(
+			ctx, index,
+			at + HEAD + (__u64)stack.n_entries * sizeof(struct pcce_entry) +
+				(__u64)n_segments * sizeof(struct pcce_segment) +
+				(__u64)n_stack * 8);
+		if (n_kernel) {
+			flags |= PCCE_SAMPLE_KERNEL_STACK;
+			kip = n_kernel;
+		}
+	}
+
 	out->time = event_time(event, control);
 	if (is_throttled(event))
 		counts_of(control)->throttled++;
@@ -608,7 +638,7 @@ static __always_inline int sample_thread(struct event_context *event)
 	out->kip = kip;
 
 	size = SAMPLER_SKIP + sizeof(*out) + (__u64)stack.n_entries * sizeof(struct pcce_entry) +
-	       (__u64)n_segments * sizeof(struct pcce_segment) + (__u64)n_stack * 8;
+	       (__u64)n_segments * sizeof(struct pcce_segment) + ((__u64)n_stack + n_kernel) * 8;
 	if (at + size >= segment_size)
 		size = segment_size - at;
 	barrier();
@@ -619,7 +649,7 @@ static __always_inline int sample_thread(struct event_context *event)
 SEC("perf_event")
 int on_event(struct event_context *event)
 {
-	return sample_thread(event);
+	return sample_thread(event, event);
 }
 
 static __always_inline struct sampler_process *find_followed_process(struct task_struct *task)
@@ -645,9 +675,8 @@ int on_tracepoint(void *args)
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct sampler_control *control;
 
-	(void)args;
 	if (p && p->armed)
-		return sample_thread(NULL);
+		return sample_thread(args, NULL);
 	control = bpf_map_lookup_elem(&controls, &cpu);
 	if (control)
 		counts_of(control)->others++;

@@ -19,7 +19,8 @@
  *
  * A record begins with SAMPLER_SKIP bytes without meaning (the head of the thread page was read
  * over them). Then follow struct pcce_sample and its parts. With PCCE_SAMPLE_COPY, there are only
- * the changed blocks in place of the stack (pcce/stack_blocks.h).
+ * the changed blocks in place of the stack (pcce/stack_blocks.h). With PCCE_SAMPLE_KERNEL_STACK,
+ * the frames of the kernel follow.
  *
  * The writer: if leave names the segment of head, then left = head, and head continues at the start
  * of the next segment. If the largest record has no room before tail + 2 * SIZE, dropped += 1.
@@ -52,8 +53,9 @@
 	(SAMPLER_SKIP + sizeof(struct pcce_sample) +        \
 	 PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) + \
 	 PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment))
-#define SAMPLER_RECORD_MAX \
+#define SAMPLER_RECORD_BEFORE_KERNEL \
 	(SAMPLER_RECORD_BEFORE_COPY + (PCCE_COPY_REGISTERS + PCCE_STACK_SENT_WORDS) * 8)
+#define SAMPLER_RECORD_MAX (SAMPLER_RECORD_BEFORE_KERNEL + PCCE_KERNEL_FRAMES * 8)
 
 /* Which samples bring a copy of the stack. */
 enum sampler_copy {

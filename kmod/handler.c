@@ -17,6 +17,7 @@
  *    hashed in less than a tenth of a millisecond.
  *  - A session that copies stacks reads up to 128 KiB in up to 16 parts of 8 KiB, and compares as
  *    many bytes. If a part cannot be read, at most 16 reads of 512 bytes find where it ends.
+ *  - A session that asks for the kernel's stacks walks at most 160 frames, if it was in the kernel.
  *  - Usually the work is one read of user memory and a few dozen stores.
  *
  * The handler cannot run twice at once on one CPU for one session. But an NMI may come while it
@@ -33,6 +34,7 @@
  *   pcce_is_dumpable                   loads, under RCU in newer kernels
  *   rdfsbase, rdmsr                    instructions
  *   siphash, memset                    arithmetic
+ *   stack_trace_save                   perf's handlers walk stacks, too; see kernel_stack.c
  *   irq_work_queue                     made for NMIs: the work runs later, in another interrupt
  */
 #include <linux/hrtimer.h>
@@ -45,6 +47,7 @@
 #include <linux/ktime.h>
 
 #include "compat.h"
+#include "kernel_stack.h"
 #include "page.h"
 #include "ring.h"
 #include "segments.h"
@@ -74,7 +77,7 @@ static void sample_task(struct pcce_session *s, struct pcce_cpu *c,
 {
 	struct pcce_reading reading = {};
 	struct pcce_sample sample;
-	u64 kip = 0;
+	u64 kip = 0, kernel_ip = 0;
 	size_t room;
 	void *to = pcce_ring_reserve(s, c, &room);
 	u32 size;
@@ -84,14 +87,18 @@ static void sample_task(struct pcce_session *s, struct pcce_cpu *c,
 	if (!regs || !user_mode(regs)) {
 		/* The interrupt of a hardware event comes late. It may find the task in the kernel
 		 * though the event counts user mode only. Then nobody may see where. */
-		if (regs && s->attr.type != PERF_TYPE_TRACEPOINT && !s->attr.exclude_kernel)
-			kip = regs->ip;
+		if (regs && !s->attr.exclude_kernel)
+			kernel_ip = regs->ip;
+		if (s->attr.type != PERF_TYPE_TRACEPOINT)
+			kip = kernel_ip;
 		/* The registers that the entry code saved when this task entered the kernel. */
 		regs = task_pt_regs(current);
 		reading.flags = PCCE_SAMPLE_KERNEL;
 	}
 	pcce_read_page(s, c, to, room, &reading);
 	pcce_copy_stack(s, c, regs, to, &reading);
+	if (kernel_ip)
+		pcce_copy_kernel_stack(s, kernel_ip, to, &reading);
 	sample = (struct pcce_sample){
 		.time = ktime_get_mono_fast_ns(),
 		.pid = pid,
@@ -109,7 +116,7 @@ static void sample_task(struct pcce_session *s, struct pcce_cpu *c,
 		.cpu = smp_processor_id(),
 		.sp = regs->sp,
 		.below = reading.below,
-		.kip = kip,
+		.kip = reading.n_kernel ?: kip,
 	};
 	size = pcce_record_size(&reading);
 	write_record(to, &sample, size);

@@ -17,14 +17,15 @@
 struct pcce_reading {
 	u64 id, ext, below;
 	u32 flags; /* PCCE_SAMPLE_* */
-	u32 n_entries, n_segments, n_below, n_stack;
+	u32 n_entries, n_segments, n_below, n_stack, n_kernel;
 	bool has_page;
 };
 
 static inline size_t pcce_record_size(const struct pcce_reading *r)
 {
 	return PCCE_HEAD + r->n_entries * sizeof(struct pcce_entry) +
-	       r->n_segments * sizeof(struct pcce_segment) + r->n_stack * sizeof(u64);
+	       r->n_segments * sizeof(struct pcce_segment) +
+	       (r->n_stack + r->n_kernel) * sizeof(u64);
 }
 
 /* Is a pcce_read_fn. */

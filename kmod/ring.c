@@ -20,12 +20,19 @@
 #include <linux/vmalloc.h>
 
 #include "compat.h"
+#include "kernel_stack.h"
 #include "reading.h"
 #include "ring.h"
 #include "segments.h"
 #include "stacks.h"
 
 #define MEMORY_MAX SZ_1G /* of a session */
+
+/* What a record has room for, beside PCCE_KMOD_RECORD_MAX. */
+static u32 room_for_stacks(const struct pcce_kmod_setup *config)
+{
+	return pcce_stacks_room(config) + pcce_kernel_stack_room(config);
+}
 
 static void lay_out_memory(struct pcce_kmod_setup *config)
 {
@@ -36,7 +43,7 @@ static void lay_out_memory(struct pcce_kmod_setup *config)
 	config->writer_bytes = PAGE_ALIGN(config->n_rings * sizeof(struct pcce_kmod_writer));
 	config->data_offset = config->writer_offset + config->writer_bytes;
 	config->data_stride =
-		PAGE_ALIGN(config->ring_bytes + PCCE_KMOD_RECORD_MAX + pcce_stacks_room(config));
+		PAGE_ALIGN(config->ring_bytes + PCCE_KMOD_RECORD_MAX + room_for_stacks(config));
 }
 
 /* Locked memory is limited for processes without the right to lock any amount. All that a session
@@ -217,7 +224,7 @@ void *pcce_ring_reserve(struct pcce_session *s, struct pcce_cpu *c, size_t *room
 	 * overwritten. */
 	u64 tail = smp_load_acquire(&c->reader->tail), used = c->head - tail;
 	/* Whatever becomes of the sample, a whole stack has room. */
-	u32 bytes = s->config.ring_bytes - pcce_stacks_room(&s->config);
+	u32 bytes = s->config.ring_bytes - room_for_stacks(&s->config);
 
 	if (used > bytes - PCCE_SHORT) {
 		c->dropped[PCCE_KMOD_DROP_FULL]++;

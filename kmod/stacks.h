@@ -22,7 +22,7 @@ static inline u32 pcce_stacks_parts(const struct pcce_kmod_setup *config)
 	return min_t(size_t, most, PCCE_STACK_PARTS);
 }
 
-/* What a record has room for, beside PCCE_KMOD_RECORD_MAX. */
+/* What a record has room for, for a copy of the stack. */
 static inline u32 pcce_stacks_room(const struct pcce_kmod_setup *config)
 {
 	if (!(config->flags & PCCE_KMOD_COPY_STACKS))

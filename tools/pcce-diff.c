@@ -21,6 +21,7 @@ enum {
 	OPT_EVENT,
 	OPT_MIN_PERCENT,
 	OPT_NO_INLINE,
+	OPT_NO_KERNEL,
 };
 
 static const struct format {
@@ -43,7 +44,7 @@ struct arguments {
 	int n;
 	const struct format *format;
 	enum diff_by by;
-	bool all, inlining, rows_given;
+	bool all, inlining, no_kernel, rows_given;
 	double min_percent;
 	size_t max_rows;
 };
@@ -62,6 +63,7 @@ static const struct argp_option options[] = {
 	{"min-percent", OPT_MIN_PERCENT, "P", 0,
 	 "Show only changes of P percentage points or more (text, json)", 0},
 	{"no-inline", OPT_NO_INLINE, NULL, 0, "Show no frames for inlined functions", 0},
+	{"no-kernel", OPT_NO_KERNEL, NULL, 0, "Show no frames for the kernel's functions", 0},
 	{0},
 };
 
@@ -117,6 +119,9 @@ static error_t parse_diff_option(int key, char *arg, struct argp_state *state)
 	case OPT_NO_INLINE:
 		a->inlining = false;
 		return 0;
+	case OPT_NO_KERNEL:
+		a->no_kernel = true;
+		return 0;
 	case ARGP_KEY_ARG:
 		if (a->n == 2)
 			message_usage(state,
@@ -163,6 +168,7 @@ static int load_recording(const struct arguments *a, int i, struct profile **p)
 	struct profile_options o = {.tree = true,
 				    .samples = a->format->samples,
 				    .inlining = a->inlining,
+				    .no_kernel = a->no_kernel,
 				    .select = &a->select};
 	struct error why;
 

@@ -245,6 +245,7 @@ static int report_recording(const struct report_options *o)
 	struct profile_options load = {
 		.tree = !o->stats || selection_has_contexts(&o->select),
 		.inlining = o->inlining,
+		.no_kernel = o->no_kernel,
 		.origins = o->origins,
 		.samples = !o->stats && format->samples,
 		.all_events = where == REPORT_TEXT && !o->stats && format->all_events,

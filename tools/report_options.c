@@ -34,6 +34,7 @@ enum {
 	OPT_HOT_BY,
 	OPT_ORIGINS,
 	OPT_NO_INLINE,
+	OPT_NO_KERNEL,
 	OPT_DEMANGLE,
 	OPT_NO_DEMANGLE,
 	OPT_MIN_PERCENT,
@@ -98,6 +99,7 @@ static const struct argp_option options[] = {
 	{"origins", OPT_ORIGINS, NULL, 0,
 	 "Continue contexts of a thread below its creation context, after a frame [thread]", 4},
 	{"no-inline", OPT_NO_INLINE, NULL, 0, "Show no frames for inlined functions", 4},
+	{"no-kernel", OPT_NO_KERNEL, NULL, 0, "Show no frames for the kernel's functions", 4},
 	{"demangle", OPT_DEMANGLE, "HOW", 0,
 	 "Show C++ names in full (default), simple (without parameters) or as they are (none)", 4},
 	{"no-demangle", OPT_NO_DEMANGLE, NULL, 0, "Same as --demangle=none", 4},
@@ -341,6 +343,9 @@ static error_t parse_report_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_NO_INLINE:
 		o->inlining = false;
+		return 0;
+	case OPT_NO_KERNEL:
+		o->no_kernel = true;
 		return 0;
 	case OPT_DEMANGLE:
 		o->names = choose_whole_word(state, "demangle", arg, demangle_words);

@@ -292,6 +292,11 @@ PCCE_ASSERT_OFFSET(pcce_page, entry, 128);
 /* Between a sampler and the recorder only: a copy of the stack follows, see struct pcce_sample. */
 #define PCCE_SAMPLE_COPY 4096u
 
+/* The thread was in the kernel, and its call stack there is known: see kip below. */
+#define PCCE_SAMPLE_KERNEL_STACK 262144u
+/* Most frames of it. If it has as many, outer ones may be missing. */
+#define PCCE_KERNEL_FRAMES 127
+
 /* Registers at the beginning of such a copy: rbx, rbp, r10, r12, r13, r14, r15, rdi. */
 #define PCCE_COPY_REGISTERS 8
 /* Most words of the stack in it. */
@@ -351,7 +356,9 @@ struct pcce_sample {
 	__u64 sp;
 	__u64 below; /* generation of the segment below the current one; 0 if n_below is 0 */
 	/* The kernel's instruction pointer if the thread was in the kernel; 0: unknown, or not in
-	 * the kernel. */
+	 * the kernel. With PCCE_SAMPLE_KERNEL_STACK it is the number of the kernel's stack in the
+	 * recording. From a sampler to the recorder, it is the number of frames (u64) that follow
+	 * all else: innermost first, the instruction pointer and then return addresses. */
 	__u64 kip;
 };
 

@@ -48,7 +48,8 @@ enum pcce_record_type {
 	PCCE_REC_HOT = 14,
 	PCCE_REC_CONTEXT = 15,
 	PCCE_REC_ONLY = 17,
-	PCCE_REC_EVENT = 18
+	PCCE_REC_EVENT = 18,
+	PCCE_REC_KERNEL_STACK = 19
 };
 
 struct pcce_record {
@@ -124,7 +125,7 @@ struct pcce_rec_map {
 };
 #define PCCE_MODULE_NONE 0xffffffffu
 /* The path of the module that represents the kernel. The addresses of its symbols are the kip of
- * samples; it has no mapping. */
+ * samples, and frames of the kernel's stacks; it has no mapping. */
 #define PCCE_MODULE_KERNEL "[kernel]"
 
 /* An encoding table; the module's .pcce section follows. */
@@ -138,6 +139,14 @@ struct pcce_rec_table {
 struct pcce_rec_sample {
 	struct pcce_record rec;
 	struct pcce_sample sample;
+};
+
+/* A call stack of the kernel, before the first sample that has its number. n frames (u64) follow,
+ * innermost first: an instruction pointer, and then addresses in calls (return address - 1). */
+struct pcce_rec_kernel_stack {
+	struct pcce_record rec;
+	__u32 number; /* from 0 upwards */
+	__u32 n;      /* at least 1, at most PCCE_KERNEL_FRAMES */
 };
 
 enum pcce_loss {
@@ -292,6 +301,7 @@ PCCE_ASSERT_SIZE(pcce_rec_module, 56);
 PCCE_ASSERT_SIZE(pcce_rec_map, 56);
 PCCE_ASSERT_SIZE(pcce_rec_table, 24);
 PCCE_ASSERT_SIZE(pcce_rec_sample, 120);
+PCCE_ASSERT_SIZE(pcce_rec_kernel_stack, 24);
 PCCE_ASSERT_SIZE(pcce_rec_lost, 40);
 PCCE_ASSERT_SIZE(pcce_rec_due, 56);
 PCCE_ASSERT_SIZE(pcce_rec_frames, 48);

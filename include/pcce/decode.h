@@ -82,7 +82,7 @@ enum pcce_decode_kind {
 	PCCE_DECODE_SIGNAL = 4, /* a signal arrived: the next outer frame is what it interrupted */
 	PCCE_DECODE_THREAD =
 		5, /* a thread began: the next outer frame, in another one, created it */
-	PCCE_DECODE_KERNEL = 6 /* the kernel, called by the next outer frame; always innermost */
+	PCCE_DECODE_KERNEL = 6 /* a function of the kernel; only such frames are further inside */
 };
 
 enum pcce_decode_reason {

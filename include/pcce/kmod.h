@@ -70,7 +70,9 @@ enum pcce_kmod_scope {
 #define PCCE_KMOD_COPY_ALL 64u /* with COPY_STACKS: samples of other threads bring them, too */
 /* Samples of threads with a page bring registers and the stack, see below. */
 #define PCCE_KMOD_COPY_STACKS 512u
-#define PCCE_KMOD_FLAGS 591u
+/* Samples in the kernel bring its call stack, see below. */
+#define PCCE_KMOD_KERNEL_STACKS 1024u
+#define PCCE_KMOD_FLAGS 1615u
 
 struct pcce_kmod_setup {
 	__u32 scope; /* enum pcce_kmod_scope */
@@ -199,6 +201,10 @@ struct pcce_kmod_record {
  * stacks of processes that are not dumpable: their samples do not have the flag.
  */
 #define PCCE_KMOD_STACK_MAX ((PCCE_COPY_REGISTERS + PCCE_STACK_SENT_WORDS) * 8)
+
+/* With KERNEL_STACKS, a sample with PCCE_SAMPLE_KERNEL_STACK has kip frames behind all else: up to
+ * this many more bytes. The other samples in the kernel have kip as without the flag. */
+#define PCCE_KMOD_KERNEL_STACK_MAX (PCCE_KERNEL_FRAMES * 8)
 
 /*
  * head and tail count bytes since the session was created. Position p is byte p % ring_bytes of the

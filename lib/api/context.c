@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "api/context.h"
+#include "stream/kernel_stacks.h"
 #include "base/array.h"
 #include "decode/decode.h"
 #include "decode/restored.h"
@@ -162,8 +163,7 @@ static int add_decoded(struct pcce_decode_context *c, const struct decode_space 
 	return 0;
 }
 
-/* The innermost frame of a sample that was taken in the kernel. */
-static int add_kernel(struct pcce_decode_context *c, uint64_t kip)
+static int add_kernel_frame(struct pcce_decode_context *c, uint64_t kip)
 {
 	struct pcce_decode_frame frame = frame_of(c, c->kernel);
 	bool known;
@@ -174,9 +174,22 @@ static int add_kernel(struct pcce_decode_context *c, uint64_t kip)
 	return add_api_frame(c, &frame, name, 0);
 }
 
-int api_context_decode(struct pcce_decode_context *c, const struct decode_space *as,
-		       const struct pcce_sample *s, const struct pcce_entry *entries, uint32_t n)
+/* The innermost frames of a sample that was taken in the kernel. */
+static int add_kernel(struct pcce_decode_context *c, const struct stream_event *of)
 {
+	const uint64_t *frames;
+	size_t n = kernel_stacks_of(of, &frames);
+	int r = n ? 0 : add_kernel_frame(c, 0);
+
+	for (size_t i = 0; i < n && !r; i++)
+		r = add_kernel_frame(c, frames[i]);
+	return r;
+}
+
+int api_context_decode(struct pcce_decode_context *c, const struct decode_space *as,
+		       const struct stream_event *of, const struct pcce_entry *entries, uint32_t n)
+{
+	const struct pcce_sample *s = of->sample;
 	int r = decode_sample(as, s, entries, n, c->expanded, c->origins, &c->decoded);
 	enum restored_result restored;
 
@@ -184,7 +197,7 @@ int api_context_decode(struct pcce_decode_context *c, const struct decode_space 
 		r = restored_add(as, s, pcce_sample_stack(s), &c->decoded, &restored);
 	c->n = 0;
 	if (!r && s->flags & PCCE_SAMPLE_KERNEL)
-		r = add_kernel(c, s->kip);
+		r = add_kernel(c, of);
 	for (size_t i = 0; i < c->decoded.n && !r; i++)
 		r = add_decoded(c, as, i);
 	if (!r && c->decoded.status == DECODE_OUTSIDE) {

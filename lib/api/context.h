@@ -7,6 +7,7 @@
 #include <pcce/decode.h>
 #include "base/error.h"
 #include "decode/context.h"
+#include "stream/stream.h"
 #include "symbols/symbol_table.h"
 
 struct pcce_decode_context {
@@ -25,7 +26,7 @@ void api_context_free(struct pcce_decode_context *c);
 
 /* Decodes a sample into c; as decode_sample(). 0 or -ENOMEM. */
 int api_context_decode(struct pcce_decode_context *c, const struct decode_space *as,
-		       const struct pcce_sample *s, const struct pcce_entry *entries, uint32_t n);
+		       const struct stream_event *of, const struct pcce_entry *entries, uint32_t n);
 
 /* Copies the text, where the caller wants it, and returns r. */
 int api_error(struct pcce_decode_error *to, const struct error *from, int r);

@@ -282,10 +282,11 @@ static int decode_captured(struct pcce_decode_process *p, const struct pcce_samp
 			   const struct pcce_decode_context **context,
 			   struct pcce_decode_error *why)
 {
+	const struct stream_event event = stream_event_of(s);
 	struct error reason = {0};
 
 	*context = NULL;
-	if (api_context_decode(&p->context, &p->maps.as, s, entries, n))
+	if (api_context_decode(&p->context, &p->maps.as, &event, entries, n))
 		return api_error(why, &reason, error_memory(&reason));
 	*context = &p->context;
 	return 0;

@@ -150,7 +150,7 @@ static int decode_recorded(struct pcce_decode_recording *r, const struct stream_
 					      sample_streams_get(r->streams, stream)->comm),
 		.event = event_name(r, s->event),
 	};
-	return api_context_decode(&r->context, address_spaces_get(r->recording->spaces, space), s,
+	return api_context_decode(&r->context, address_spaces_get(r->recording->spaces, space), of,
 				  r->stack.entries, r->stack.n);
 }
 
@@ -166,7 +166,7 @@ int pcce_decode_recording_next(struct pcce_decode_recording *r,
 	*sample = NULL;
 	do {
 		err = datafile_next(r->reader, &rec);
-	} while (err > 0 && !datafile_sample(rec, &s));
+	} while (err > 0 && !recording_event(r->recording, rec, &s));
 	if (!err)
 		return 0;
 	if (err < 0)

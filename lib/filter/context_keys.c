@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/sorted.h"
 #include "filter/context_keys.h"
+#include "stream/kernel_stacks.h"
 #include "filter/sample_state.h"
 #include "symbols/kallsyms.h"
 #include "symbols/symbolize.h"
@@ -194,16 +195,28 @@ static int decode(struct context_keys *k, const struct decode_space *as,
 	return r ? r : decode_sample(as, s, entries, n, false, true, &k->context);
 }
 
-static int make_key(struct context_keys *k, const struct decode_space *as,
-		    const struct pcce_sample *s, const struct stack_node *below, uint64_t key[2])
+static int hash_kernel(struct context_keys *k, const struct stream_event *e)
 {
-	int r = decode(k, as, s, below);
+	const uint64_t *frames;
+	size_t n = kernel_stacks_of(e, &frames);
+	int r = n ? 0 : hash_word(k, 1);
+
+	for (size_t i = 0; i < n && !r; i++)
+		r = hash_word(k, kernel_start(k, frames[i]));
+	return r;
+}
+
+static int make_key(struct context_keys *k, const struct decode_space *as,
+		    const struct stream_event *e, uint64_t key[2])
+{
+	const struct pcce_sample *s = e->sample;
+	int r = decode(k, as, s, e->below);
 	XXH128_hash_t h;
 
 	for (size_t i = 0; i < k->context.n && !r; i++)
 		r = hash_frame(k, as, i);
 	if (!r && s->flags & PCCE_SAMPLE_KERNEL)
-		r = hash_word(k, s->kip ? kernel_start(k, s->kip) : 1);
+		r = hash_kernel(k, e);
 	r = r ? r
 	      : hash_word(k, (uint64_t)k->context.status << 32 | (uint64_t)k->context.reason << 16 |
 				     s->event);
@@ -216,16 +229,16 @@ static int make_key(struct context_keys *k, const struct decode_space *as,
 }
 
 int context_keys_find(struct context_keys *k, const struct decode_space *as, uint64_t layout,
-		      const struct pcce_sample *s, const struct stack_node *below, uint64_t key[2])
+		      const struct stream_event *e, uint64_t key[2])
 {
 	uint64_t state[2];
 	struct cached *c;
 	int r;
 
-	sample_state(as, layout, s, below, state);
+	sample_state(as, layout, e->sample, e->below, state);
 	c = &k->cache[state[0] % CACHED];
 	if (c->state[0] != state[0] || c->state[1] != state[1]) {
-		r = make_key(k, as, s, below, c->key);
+		r = make_key(k, as, e, c->key);
 		c->state[0] = state[0];
 		c->state[1] = r ? 0 : state[1];
 		if (r)

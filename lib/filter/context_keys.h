@@ -4,7 +4,7 @@
  * context have one key, whatever the process, the thread and the addresses of its modules.
  *
  * A context is what the decoder finds: functions, the call in each of them, and in the kernel the
- * function there. Of the innermost frame only the function matters. Undecodable samples have a
+ * functions there. Of the innermost frame only the function matters. Undecodable samples have a
  * context, too: the frames that were found, and the reason.
  *
  * The key of a very deep context depends on its complete lower segments instead of their frames.
@@ -16,6 +16,7 @@
 #include "decode/decode.h"
 #include "stream/modules.h"
 #include "stream/stack_store.h"
+#include "stream/stream.h"
 
 struct context_keys;
 
@@ -23,10 +24,10 @@ struct context_keys;
 struct context_keys *context_keys_new(const struct record_modules *m);
 void context_keys_free(struct context_keys *k);
 
-/* Finds the key of a sample. layout: the same number only for the same address space
- * (address_space.h). 0 or -ENOMEM. */
+/* Finds the key of a sample, whose stack is known (e->below). layout: the same number only for the
+ * same address space (address_space.h). 0 or -ENOMEM. */
 int context_keys_find(struct context_keys *k, const struct decode_space *as, uint64_t layout,
-		      const struct pcce_sample *s, const struct stack_node *below, uint64_t key[2]);
+		      const struct stream_event *e, uint64_t key[2]);
 
 /* Makes a key that of the sample's thread. begin: when the recording began; other recordings may
  * have another thread of the same number. */

@@ -22,6 +22,7 @@ struct hot_context {
 	uint64_t low, error;	  /* in the part */
 	bool in_part;
 	const struct stack_node *below;
+	const struct kernel_stack *kernel;
 	struct pcce_sample sample; /* the first one; its entries follow */
 };
 
@@ -82,16 +83,18 @@ static int keep_stacks(struct stream *s)
 	return stream_pass(s->next, keep);
 }
 
-static struct hot_context *add_context(struct hot_recorder *h, const struct pcce_sample *s,
-				       const struct stack_node *below, const uint64_t key[2])
+static struct hot_context *add_context(struct hot_recorder *h, const struct stream_event *e,
+				       const uint64_t key[2])
 {
+	const struct pcce_sample *s = e->sample;
 	size_t entries = s->n_entries * sizeof(struct pcce_entry);
 	struct hot_context *c = calloc(1, sizeof(*c) + entries);
 
 	if (!c)
 		return NULL;
 	memcpy(c->key, key, sizeof(c->key));
-	c->below = below;
+	c->below = e->below;
+	c->kernel = e->kernel;
 	memcpy(&c->sample, s, sizeof(*s) + entries);
 	c->sample.n_segments = c->sample.n_stack = 0;
 	c->sample.weight = 0;
@@ -111,14 +114,14 @@ static struct hot_context *find_context(struct hot_recorder *h, struct stream_ev
 	const struct decode_space *as = address_spaces_now(h->spaces, s->pid, &layout);
 	struct hot_context *c;
 
-	if (!as || context_keys_find(h->keys, as, layout, s, e->below, key))
+	if (!as || context_keys_find(h->keys, as, layout, e, key))
 		return NULL;
 	h->begin = h->begin ? h->begin : s->time;
 	if (h->parameters.per_thread)
 		context_keys_add_thread(key, s, h->begin);
 	HASH_FIND(hh, h->contexts, key, sizeof(key), c);
 	if (!c)
-		c = add_context(h, s, e->below, key);
+		c = add_context(h, e, key);
 	if (c && (c->sample.tid != s->tid || c->sample.pid != s->pid))
 		c->sample.tid = 0;
 	return c;
@@ -269,7 +272,7 @@ static int write_hot(struct stream *s)
 		t.kept_samples += context.samples;
 		t.kept_weight += context.weight;
 		r = merge_sums_add_context(sums, &c->sample, pcce_sample_entries(&c->sample),
-					   c->below, &context);
+					   c->below, c->kernel, &context);
 	}
 	if (!r) {
 		merge_sums_set_judge(sums, judge_context, h);

@@ -564,12 +564,12 @@ static int add_sum(struct file *f, const struct stream_event *of, const struct p
 
 	m->samples += of->samples;
 	if (!of->key)
-		return merge_sums_add(m->sums, key, entries, below, f->frames, of->samples,
-				      of->weight);
+		return merge_sums_add(m->sums, key, entries, below, f->frames, of->kernel,
+				      of->samples, of->weight);
 	memcpy(context.key, of->key, sizeof(context.key));
 	if (summary_add(m->summary, of->key, of->samples, of->weight, of->error))
 		return -ENOMEM;
-	return merge_sums_add_context(m->sums, key, entries, below, &context);
+	return merge_sums_add_context(m->sums, key, entries, below, of->kernel, &context);
 }
 
 static int merge_sample(void *ctx, const struct stream_event *of)
@@ -606,7 +606,8 @@ static int merge_sample(void *ctx, const struct stream_event *of)
 	key.flags =
 		s->flags & (PCCE_SAMPLE_KERNEL | PCCE_SAMPLE_OUTSIDE | PCCE_SAMPLE_READ_FAULT |
 			    PCCE_SAMPLE_IP_MIXED | PCCE_SAMPLE_FRAMES | PCCE_SAMPLE_FRAMES_PARTIAL |
-			    PCCE_SAMPLE_COUNTING | PCCE_SAMPLE_BETWEEN | PCCE_SAMPLE_TRACED);
+			    PCCE_SAMPLE_COUNTING | PCCE_SAMPLE_BETWEEN | PCCE_SAMPLE_TRACED |
+			    PCCE_SAMPLE_KERNEL_STACK);
 	key.n_stack = s->flags & PCCE_SAMPLE_FRAMES ? s->n_stack : 0;
 	if (key.n_stack && relocate_frames(&v, s))
 		return -ENOMEM;

@@ -43,6 +43,7 @@ HASH_TABLE_TYPE(sum_table, uint32_t);
 
 struct merge_sums {
 	struct stack_store *segments;
+	struct kernel_stacks *kernel;
 	struct site_block *blocks;
 	struct profile_sum **list; /* in the order of their first samples */
 	size_t n;
@@ -82,9 +83,10 @@ struct merge_sums *merge_sums_new(void)
 	if (!s)
 		return NULL;
 	s->segments = stack_store_new();
-	if (s->segments)
+	s->kernel = kernel_stacks_new();
+	if (s->segments && s->kernel)
 		return s;
-	free(s);
+	merge_sums_free(s);
 	return NULL;
 }
 
@@ -99,6 +101,7 @@ void merge_sums_free(struct merge_sums *s)
 		free(b);
 	}
 	stack_store_free(s->segments);
+	kernel_stacks_free(s->kernel);
 	free(s->list);
 	sum_table_free(&s->by_key);
 	free(s);
@@ -145,9 +148,24 @@ void merge_sums_set_judge(struct merge_sums *s, merge_sums_judge *judge, void *c
 	s->judge_ctx = ctx;
 }
 
+/* Numbers the stack among those of all recordings. Without room for it, its innermost frame
+ * remains. */
+static void share_kernel_stack(struct merge_sums *s, const struct kernel_stack *stack,
+			       struct key *key)
+{
+	const struct kernel_stack *own =
+		stack ? kernel_stacks_find(s->kernel, stack->frames, stack->n) : NULL;
+
+	if (stack && !own)
+		key->flags &= ~PCCE_SAMPLE_KERNEL_STACK;
+	if (stack)
+		key->kip = own ? own->number : stack->frames[0];
+}
+
 static int add_sum_with(struct merge_sums *s, const struct pcce_sample *from,
 			const struct pcce_entry *entries, const struct stack_node *below,
-			const uint64_t *frames, const struct merge_context *context)
+			const uint64_t *frames, const struct kernel_stack *kernel,
+			const struct merge_context *context)
 {
 	struct key key = {
 		.ip = from->ip,
@@ -166,12 +184,16 @@ static int add_sum_with(struct merge_sums *s, const struct pcce_sample *from,
 		.n_stack = from->n_stack,
 	};
 	size_t size = key.n_entries * sizeof(*entries), more = key.n_stack * sizeof(*frames);
-	uint64_t hash = XXH3_64bits_withSeed(
-		frames, more, XXH3_64bits_withSeed(entries, size, XXH3_64bits(&key, sizeof(key))));
-	struct sum_key whole = {&key, entries, frames, hash};
-	uint32_t *slot = sum_table_slot(&s->by_key, s, hash, &whole);
+	struct sum_key whole = {&key, entries, frames, 0};
 	struct profile_sum *sum;
+	uint64_t hash;
+	uint32_t *slot;
 
+	share_kernel_stack(s, kernel, &key);
+	hash = XXH3_64bits_withSeed(
+		frames, more, XXH3_64bits_withSeed(entries, size, XXH3_64bits(&key, sizeof(key))));
+	whole.hash = hash;
+	slot = sum_table_slot(&s->by_key, s, hash, &whole);
 	if (!slot)
 		return -ENOMEM;
 	if (*slot) {
@@ -204,18 +226,19 @@ static int add_sum_with(struct merge_sums *s, const struct pcce_sample *from,
 
 int merge_sums_add(struct merge_sums *s, const struct pcce_sample *from,
 		   const struct pcce_entry *entries, const struct stack_node *below,
-		   const uint64_t *frames, uint64_t samples, uint64_t weight)
+		   const uint64_t *frames, const struct kernel_stack *kernel, uint64_t samples,
+		   uint64_t weight)
 {
 	const struct merge_context none = {.samples = samples, .weight = weight};
 
-	return add_sum_with(s, from, entries, below, frames, &none);
+	return add_sum_with(s, from, entries, below, frames, kernel, &none);
 }
 
 int merge_sums_add_context(struct merge_sums *s, const struct pcce_sample *from,
 			   const struct pcce_entry *entries, const struct stack_node *below,
-			   const struct merge_context *context)
+			   const struct kernel_stack *kernel, const struct merge_context *context)
 {
-	return add_sum_with(s, from, entries, below, NULL, context);
+	return add_sum_with(s, from, entries, below, NULL, kernel, context);
 }
 
 /* ---- the order of stacks --------------------------------------------------------- */
@@ -341,7 +364,8 @@ struct sending {
 	struct level levels[PCCE_AREA_SEGMENTS];
 	struct pcce_segment *segments; /* room for the new ones of a sum */
 	uint64_t generation;	       /* the last one used */
-	uint32_t pid, tid;	       /* as the keys have them */
+	struct kernel_stacks_written kernel;
+	uint32_t pid, tid; /* as the keys have them */
 };
 
 /* Fills segments with those that a reader does not know yet; returns their number. */
@@ -379,6 +403,7 @@ static int put_sum(const struct merge_sums *s, struct sending *out, struct profi
 {
 	const struct key *key = &sum->key;
 	uint64_t error = 0;
+	int r = 0;
 	bool is_context = key->context[0] || key->context[1];
 	struct pcce_rec_context context = {.samples = sum->samples,
 					   .weight = sum->weight,
@@ -418,6 +443,11 @@ static int put_sum(const struct merge_sums *s, struct sending *out, struct profi
 	rec.sample.below = key->below ? out->levels[key->n_below - 1].generation : 0;
 	if (number)
 		number(ctx, &rec.sample);
+	if (key->flags & PCCE_SAMPLE_KERNEL_STACK)
+		r = kernel_stacks_write(&out->kernel, w, kernel_stacks_get(s->kernel, key->kip),
+					&rec.sample);
+	if (r)
+		return r;
 	parts[1].iov_len = rec.sample.n_segments * sizeof(*out->segments);
 	if (is_context) {
 		context.error = error;
@@ -440,8 +470,10 @@ int merge_sums_write(const struct merge_sums *s, struct datafile_writer *w,
 		r = put_in_order(s, order);
 	for (size_t i = 0; i < s->n && !r; i++)
 		r = put_sum(s, out, s->list[order[i].sum], w, number, ctx);
-	if (out)
+	if (out) {
 		free(out->segments);
+		kernel_stacks_written_free(&out->kernel);
+	}
 	free(out);
 	free(order);
 	return r;

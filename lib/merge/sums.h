@@ -4,6 +4,7 @@
 #define PCCE_MERGE_SUMS_H
 
 #include <stdbool.h>
+#include "stream/kernel_stacks.h"
 #include "stream/writer.h"
 #include "stream/stack_store.h"
 
@@ -15,12 +16,13 @@ void merge_sums_free(struct merge_sums *s);
 /* Keeps the stacks that merge_sums_add() gets. */
 struct stack_store *merge_sums_segments(struct merge_sums *s);
 
-/* Samples are equal if they have the same pid, tid, ip, r11, id, ext, kip, flags, n_entries,
- * n_below, n_stack and event, and the same entries, stack below and restored frames (n_stack).
- * The earliest time is kept. 0 or -ENOMEM. */
+/* Samples are equal if they have the same pid, tid, ip, r11, id, ext, flags, n_entries, n_below,
+ * n_stack and event, and the same entries, stack below, restored frames (n_stack) and frames of the
+ * kernel, or the same kip. kernel: NULL: none. The earliest time is kept. 0 or -ENOMEM. */
 int merge_sums_add(struct merge_sums *s, const struct pcce_sample *key,
 		   const struct pcce_entry *entries, const struct stack_node *below,
-		   const uint64_t *frames, uint64_t samples, uint64_t weight);
+		   const uint64_t *frames, const struct kernel_stack *kernel, uint64_t samples,
+		   uint64_t weight);
 
 /* What a summary says of a context, or of a part of it (struct pcce_rec_context). */
 struct merge_context {
@@ -32,7 +34,7 @@ struct merge_context {
  * Contexts of different keys are different. */
 int merge_sums_add_context(struct merge_sums *s, const struct pcce_sample *key,
 			   const struct pcce_entry *entries, const struct stack_node *below,
-			   const struct merge_context *context);
+			   const struct kernel_stack *kernel, const struct merge_context *context);
 /* Called for each context before it is written: returns its error in *error; false: leave the
  * context out. */
 typedef bool merge_sums_judge(void *ctx, const uint64_t key[2], uint64_t *error);

@@ -26,6 +26,7 @@
 #include "profile/deep_parts.h"
 #include "decode/restored.h"
 #include "profile/sample_points.h"
+#include "stream/kernel_stacks.h"
 #include <pcce/sample.h>
 #include "base/hash_table.h"
 
@@ -63,6 +64,7 @@ struct pending {
 	struct pcce_sample *sample;	 /* a copy, without segments */
 	uint64_t samples, weight, error; /* of the aggregated sample */
 	const struct stack_node *below;
+	const struct kernel_stack *kernel;
 	size_t capacity;
 	struct sample_point point;
 	XXH128_hash_t hash;
@@ -257,10 +259,14 @@ static bool can_split(const struct decode_context *ctx, const struct sample_poin
 }
 
 static int add_to_tree(struct decode_cache *d, const struct decode_space *as,
-		       const struct pcce_sample *s, const struct deep_part *outside,
+		       const struct pending *pending, const struct deep_part *outside,
 		       struct state *state)
 {
 	static const struct tree_place nowhere = {.module = UINT32_MAX};
+	const struct pcce_sample *s = pending->sample;
+	const struct stream_event event = {.sample = s, .kernel = pending->kernel};
+	const uint64_t *frames;
+	size_t n = kernel_stacks_of(&event, &frames);
 	struct tree_spot spot;
 	int r = tree_builder_add(d->builder, as, &d->decoder.context,
 				 outside ? &outside->spot : NULL, !state->whole, &spot);
@@ -269,7 +275,7 @@ static int add_to_tree(struct decode_cache *d, const struct decode_space *as,
 		return r;
 	state->node = spot.node;
 	if (s->flags & PCCE_SAMPLE_KERNEL)
-		state->node = tree_builder_kernel(d->builder, spot.node, s->kip,
+		state->node = tree_builder_kernel(d->builder, spot.node, frames, n,
 						  s->flags & PCCE_SAMPLE_IP_MIXED ? nowhere
 										  : spot.innermost);
 	state->place = sample_points_number(d->points, state->whole ? spot.innermost : spot.call);
@@ -362,7 +368,7 @@ static int decode_state(struct decode_cache *d, const struct pending *pending, s
 			return -ENOMEM;
 	}
 	if (d->builder)
-		r = add_to_tree(d, as, s, outside, state);
+		r = add_to_tree(d, as, pending, outside, state);
 	m = (struct decode_cache_meaning){
 		.depth = state->depth,
 		.entries = state->entries,
@@ -435,6 +441,7 @@ static int begin_sample(struct decode_cache *d, struct pending *p, const struct 
 	p->samples = of->samples;
 	p->weight = of->weight;
 	p->error = of->error;
+	p->kernel = of->kernel;
 	p->point = *known;
 	/* Samples with special flags are decoded as a whole. */
 	if (s->flags & ~(PCCE_SAMPLE_TRUNCATED | PCCE_SAMPLE_BETWEEN))

@@ -198,6 +198,8 @@ static int read_samples(struct profile *p, const struct profile_options *o, stru
 	size_t n_places;
 	int r;
 
+	if (b && o->no_kernel)
+		tree_builder_leave_out_kernel(b);
 	if (o->lines && o->tree)
 		sink.decoding = &taking.lines;
 	r = o->tree && !b ? -ENOMEM

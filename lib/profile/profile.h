@@ -92,6 +92,7 @@ struct profile {
 struct profile_options {
 	bool tree;	 /* build the tree; else only statistics */
 	bool inlining;	 /* inlined functions get their own frames */
+	bool no_kernel;	 /* functions of the kernel get none */
 	bool lines;	 /* distinguish the lines of innermost functions */
 	bool again;	 /* profile_select() will be called */
 	bool origins;	 /* contexts continue in the creation contexts of their threads */

@@ -17,6 +17,7 @@
 #include "decode/decode.h"
 #include "decode/restored.h"
 #include "stream/deep_decoder.h"
+#include "stream/kernel_stacks.h"
 #include "stream/recording.h"
 #include "symbols/address_list.h"
 #include "symbols/kallsyms.h"
@@ -143,6 +144,17 @@ static int add_shallow_sample(struct job *j, const struct decode_space *as,
 	return err ? err : add_addresses(j, as);
 }
 
+static int add_kernel_addresses(struct job *j, const struct stream_event *of)
+{
+	const uint64_t *frames;
+	size_t n = kernel_stacks_of(of, &frames);
+	int err = 0;
+
+	for (size_t i = 0; i < n && !err; i++)
+		err = address_list_add(&j->kernel, frames[i]);
+	return err;
+}
+
 static int add_sample_addresses(void *ctx, const struct stream_event *of)
 {
 	struct job *j = ctx;
@@ -158,7 +170,7 @@ static int add_sample_addresses(void *ctx, const struct stream_event *of)
 	if (err <= 0)
 		return err;
 	as = address_spaces_get(j->recording->spaces, space);
-	err = s->kip ? address_list_add(&j->kernel, s->kip) : 0;
+	err = add_kernel_addresses(j, of);
 	if (!err)
 		err = add_frame_address(j, as, s->ip);
 	if (err)

@@ -180,11 +180,12 @@ static void bpf_destroy(struct sampler *s)
 	free(s);
 }
 
-static int add_bpf_sample(void *ctx, const struct pcce_sample *sample, size_t size)
+static int add_bpf_sample(void *ctx, const struct pcce_sample *sample, size_t size,
+			  const uint64_t *kernel)
 {
 	struct sampler *s = ctx;
 
-	if (!event_queue_add(s->delivery, sample, size))
+	if (event_queue_add(s->delivery, sample, size, kernel))
 		return -ENOMEM;
 	s->probes[sample->event % SAMPLER_EVENTS].taken++;
 	return 0;

@@ -97,6 +97,7 @@ int bpf_program_load(enum perf_event_kind kind, const struct perf_event_attr *at
 	skel->rodata->event_timer = skel->rodata->event_known && kind == PERF_EVENT_CLOCK;
 	skel->rodata->segment_shift = bpf_ring_shift(cpus);
 	skel->rodata->copy_stacks = copy;
+	skel->rodata->kernel_stacks = !attr->exclude_kernel;
 	bpf_map__set_max_entries(skel->maps.controls, (uint32_t)cpus);
 	if (copy != SAMPLER_COPY_NONE)
 		bpf_map__set_max_entries(skel->maps.blocks, (uint32_t)cpus);

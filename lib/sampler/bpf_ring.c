@@ -80,9 +80,20 @@ void bpf_ring_close(struct bpf_ring *r)
 	free(r);
 }
 
-static int read_cpu_ring(struct bpf_ring *r, int cpu,
-			 int (*sample)(void *ctx, const struct pcce_sample *s, size_t size),
-			 void *ctx)
+/* Returns how many frames of the kernel follow a sample. */
+static uint64_t kernel_frames(const struct pcce_sample *s)
+{
+	return s->flags & PCCE_SAMPLE_KERNEL_STACK ? s->kip : 0;
+}
+
+/* Checks what the writer never does otherwise. */
+static bool is_possible_sample(const struct pcce_sample *s)
+{
+	return pcce_sample_counts_are_possible(s, PCCE_COPY_REGISTERS + PCCE_STACK_SENT_WORDS) &&
+	       (!(s->flags & PCCE_SAMPLE_KERNEL_STACK) || (s->kip && s->kip <= PCCE_KERNEL_FRAMES));
+}
+
+static int read_cpu_ring(struct bpf_ring *r, int cpu, bpf_ring_sink *sink, void *ctx)
 {
 	struct sampler_control *c = &r->controls[cpu];
 	uint64_t tail = c->tail, head = __atomic_load_n(&c->head, __ATOMIC_ACQUIRE);
@@ -95,6 +106,7 @@ static int read_cpu_ring(struct bpf_ring *r, int cpu,
 		uint64_t at = tail & (r->size - 1), segment = tail / r->size;
 		size_t slot = (size_t)cpu * SAMPLER_SEGMENTS + segment % SAMPLER_SEGMENTS, size;
 		const struct pcce_sample *s, *whole = NULL;
+		const uint64_t *kernel;
 
 		if (tail == left && at) {
 			tail = (segment + 1) * r->size;
@@ -102,19 +114,18 @@ static int read_cpu_ring(struct bpf_ring *r, int cpu,
 		}
 		s = (const struct pcce_sample *)(r->segments + slot * r->element + at +
 						 SAMPLER_SKIP);
-		/* Impossible: the writer never does this. */
-		if (!pcce_sample_counts_are_possible(s,
-						     PCCE_COPY_REGISTERS + PCCE_STACK_SENT_WORDS)) {
+		if (!is_possible_sample(s)) {
 			tail = head;
 			break;
 		}
-		size = SAMPLER_SKIP + pcce_sample_size(s);
+		kernel = (const uint64_t *)((const char *)s + pcce_sample_size(s));
+		size = SAMPLER_SKIP + pcce_sample_size(s) + kernel_frames(s) * sizeof(*kernel);
 		if (s->flags & PCCE_SAMPLE_COPY) {
 			err = stack_blocks_complete(r->stacks, (uint32_t)cpu, s, &whole);
 			s = whole;
 		}
 		if (!err)
-			err = sample(ctx, s, pcce_sample_size(s));
+			err = sink(ctx, s, pcce_sample_size(s), kernel);
 		tail = at + size >= r->size ? (segment + 1) * r->size : tail + size;
 	}
 	__atomic_store_n(&c->tail, tail, __ATOMIC_RELEASE);
@@ -123,14 +134,13 @@ static int read_cpu_ring(struct bpf_ring *r, int cpu,
 	return err;
 }
 
-int bpf_ring_read(struct bpf_ring *r,
-		  int (*sample)(void *ctx, const struct pcce_sample *s, size_t size), void *ctx)
+int bpf_ring_read(struct bpf_ring *r, bpf_ring_sink *sink, void *ctx)
 {
 	int cpu, err = 0;
 
 	r->busy = 0;
 	for (cpu = 0; cpu < r->cpus && !err; cpu++)
-		err = read_cpu_ring(r, cpu, sample, ctx);
+		err = read_cpu_ring(r, cpu, sink, ctx);
 	return err;
 }
 

@@ -19,10 +19,14 @@ uint32_t bpf_ring_element(int cpus);
 int bpf_ring_open(int controls_fd, int rings_fd, int cpus, struct bpf_ring **out);
 void bpf_ring_close(struct bpf_ring *r);
 
-/* Passes all samples to sample(). They are valid only during the call. Stops at the first result
- * that is not 0, and returns it. */
-int bpf_ring_read(struct bpf_ring *r,
-		  int (*sample)(void *ctx, const struct pcce_sample *s, size_t size), void *ctx);
+/* Gets a sample of `size` bytes. kernel: with PCCE_SAMPLE_KERNEL_STACK, its s->kip frames of the
+ * kernel, at least one and at most PCCE_KERNEL_FRAMES. All are valid only during the call. 0, or
+ * what ends the reading. */
+typedef int bpf_ring_sink(void *ctx, const struct pcce_sample *s, size_t size,
+			  const uint64_t *kernel);
+
+/* Passes all samples to sink(). Stops at the first result that is not 0, and returns it. */
+int bpf_ring_read(struct bpf_ring *r, bpf_ring_sink *sink, void *ctx);
 
 /* Whether a ring was so full at the last read that the next one should come sooner. */
 int bpf_ring_busy(const struct bpf_ring *r);

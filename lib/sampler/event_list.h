@@ -5,7 +5,7 @@
 
 #include "sampler/sampler.h"
 
-/* The largest numbers of samples a second, and of events between samples, that an event can have. */
+/* The largest numbers of samples a second, and of events between samples, of an event. */
 #define EVENT_FREQUENCY_MAX 1000000
 #define EVENT_PERIOD_MAX INT64_MAX
 

@@ -16,6 +16,7 @@
 #include "sampler/tls_offsets.h"
 #include "sampler/time_queue.h"
 #include "sampler/event_queue.h"
+#include "stream/kernel_stacks.h"
 
 enum blob { BLOB_SAMPLE, BLOB_SIDEBAND };
 
@@ -30,6 +31,7 @@ struct event_queue {
 	struct perf_sideband *sideband;
 	struct process_tracker *follow;
 	struct tls_offsets *places;
+	struct kernel_stacks *kernel;
 	struct time_queue queue;
 	int epoll;
 	pid_t pid;
@@ -58,6 +60,7 @@ void event_queue_close(struct event_queue *s)
 	perf_sideband_close(s->sideband);
 	process_tracker_free(s->follow);
 	tls_offsets_free(s->places);
+	kernel_stacks_free(s->kernel);
 	time_queue_free(&s->queue);
 	for (size_t i = 0; i < s->n_notes; i++)
 		free(s->notes[i].name);
@@ -80,7 +83,8 @@ int event_queue_open(int64_t *offsets, uint32_t *n_offsets, uint32_t capacity, c
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	s->follow = process_tracker_new();
 	s->places = tls_offsets_new(offsets, n_offsets, capacity);
-	if (s->epoll < 0 || !s->follow || !s->places)
+	s->kernel = kernel_stacks_new();
+	if (s->epoll < 0 || !s->follow || !s->places || !s->kernel)
 		goto fail;
 	if (program)
 		tls_offsets_program(s->places, program);
@@ -191,12 +195,34 @@ int event_queue_wait(struct event_queue *s, int timeout_ms)
 	return epoll_wait(s->epoll, &event, 1, timeout_ms) < 0 && errno != EINTR ? -errno : 0;
 }
 
-struct pcce_sample *event_queue_add(struct event_queue *s, const struct pcce_sample *sample,
-				    size_t size)
+/* Replaces the frames of the kernel by the number of the stack. Without room for it, the innermost
+ * frame remains. */
+static void number_kernel_stack(struct event_queue *s, struct pcce_sample *sample,
+				const uint64_t *from)
+{
+	uint32_t n = (uint32_t)sample->kip;
+	const struct kernel_stack *stack;
+	uint64_t frames[PCCE_KERNEL_FRAMES];
+
+	for (uint32_t i = 0; i < n; i++)
+		frames[i] = from[i] - (i ? 1 : 0);
+	stack = kernel_stacks_find(s->kernel, frames, n);
+	if (!stack)
+		sample->flags &= ~PCCE_SAMPLE_KERNEL_STACK;
+	sample->kip = stack ? stack->number : frames[0];
+}
+
+int event_queue_add(struct event_queue *s, const struct pcce_sample *sample, size_t size,
+		    const uint64_t *kernel)
 {
 	void *blob = time_queue_add(&s->queue, sample->time, BLOB_SAMPLE, size);
 
-	return blob ? memcpy(blob, sample, size) : NULL;
+	if (!blob)
+		return -ENOMEM;
+	memcpy(blob, sample, size);
+	if (sample->flags & PCCE_SAMPLE_KERNEL_STACK)
+		number_kernel_stack(s, blob, kernel);
+	return 0;
 }
 
 static int queue_sideband_event(void *ctx, const struct perf_sideband_event *e)
@@ -281,6 +307,16 @@ static int after_exec(struct event_queue *s, const struct perf_sideband_event *e
 	return err;
 }
 
+static int deliver_event(struct event_queue *s, const struct pcce_sample *sample)
+{
+	struct stream_event e = stream_event_of(sample);
+
+	e.number = sample->event;
+	if (sample->flags & PCCE_SAMPLE_KERNEL_STACK)
+		e.kernel = kernel_stacks_get(s->kernel, sample->kip);
+	return stream_pass(s->sink, event, &e);
+}
+
 static int deliver_item(void *ctx, uint32_t kind, const void *blob, size_t size)
 {
 	struct event_queue *s = ctx;
@@ -292,7 +328,7 @@ static int deliver_item(void *ctx, uint32_t kind, const void *blob, size_t size)
 
 	(void)size;
 	if (kind == BLOB_SAMPLE)
-		return stream_sample_of(s->sink, sample, sample->event);
+		return deliver_event(s, sample);
 	memcpy(&e, blob, sizeof(e));
 	e.name = (const char *)blob + sizeof(e);
 	err = process_tracker_event(s->follow, &e, &ears.stream);

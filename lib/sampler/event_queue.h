@@ -43,10 +43,10 @@ int event_queue_watch(struct event_queue *s, int fd);
 /* Waits for events. 0 or -errno. */
 int event_queue_wait(struct event_queue *s, int timeout_ms);
 
-/* Adds a sample with its entries and segments. Returns the copy, valid until the next call, or
- * NULL: out of memory. */
-struct pcce_sample *event_queue_add(struct event_queue *s, const struct pcce_sample *sample,
-				    size_t size);
+/* Adds a sample with its entries and segments, and the kernel's stack if it has one: s->kip frames,
+ * as the sampler brings them. 0 or -ENOMEM. */
+int event_queue_add(struct event_queue *s, const struct pcce_sample *sample, size_t size,
+		    const uint64_t *kernel);
 /* Reads the side band. heard (or NULL) also gets each event, and returns 0 or -errno. */
 int event_queue_listen(struct event_queue *s,
 		       int (*heard)(void *ctx, const struct perf_sideband_event *e), void *ctx);

@@ -85,11 +85,15 @@ static int make_setup(const struct sampler_config *config, struct pcce_kmod_setu
 	return 0;
 }
 
-/* Checks that the module knows all flags of s->setup. */
+/* Asks for the kernel's stacks if the module knows them. Checks that it knows all other flags of
+ * s->setup. */
 static int check_module(struct sampler *s, struct error *why)
 {
 	const struct pcce_kmod_info *info = kmod_session_info(s->session);
 
+	/* A module that is older shows the innermost function of the kernel. */
+	if (!(s->setup.flags & PCCE_KMOD_EXCLUDE_KERNEL))
+		s->setup.flags |= PCCE_KMOD_KERNEL_STACKS & (uint32_t)info->flags;
 	if (!(s->setup.flags & ~info->flags))
 		return 0;
 	return error_set(why, -EPROTONOSUPPORT,
@@ -308,11 +312,12 @@ static int kmod_sampler_start(struct sampler *s, pid_t pid, struct error *why)
 
 /* ---- delivery ------------------------------------------------------------------- */
 
-static int add_kmod_sample(void *ctx, const struct pcce_sample *sample, size_t size)
+static int add_kmod_sample(void *ctx, const struct pcce_sample *sample, size_t size,
+			   const uint64_t *kernel)
 {
 	struct sampler *s = ctx;
 
-	return event_queue_add(s->delivery, sample, size) ? 0 : -ENOMEM;
+	return event_queue_add(s->delivery, sample, size, kernel);
 }
 
 static int report_losses(struct sampler *s, struct stream *sink)

@@ -32,9 +32,10 @@ void kmod_session_shorten(struct kmod_session *k, uint64_t bytes);
 /* Returns the bytes that brought stacks and registers, since the beginning. */
 uint64_t kmod_session_copied(const struct kmod_session *k);
 
-/* Receives a sample; size: with all that follows. A stack is complete (abi.h). A result other than
- * 0 ends the reading. */
-typedef int kmod_session_sink(void *ctx, const struct pcce_sample *sample, size_t size);
+/* Receives a sample of `size` bytes. A stack is complete (abi.h). kernel: with
+ * PCCE_SAMPLE_KERNEL_STACK, its frames of the kernel. A result other than 0 ends the reading. */
+typedef int kmod_session_sink(void *ctx, const struct pcce_sample *sample, size_t size,
+			      const uint64_t *kernel);
 
 /* Reads all records of the rings. 0, or the sink's result; -EPROTO, -EBADMSG: a record is
  * malformed. */

@@ -3,15 +3,22 @@
 #include <stdlib.h>
 #include <pcce/sample.h>
 #include "stream/event_writer.h"
+#include "stream/kernel_stacks.h"
 
 struct event_writer {
 	struct stream stream;
 	struct datafile_writer *w;
+	struct kernel_stacks_written kernel;
 };
+
+static struct event_writer *event_writer_of(struct stream *s)
+{
+	return (struct event_writer *)s;
+}
 
 static struct datafile_writer *writer_of(struct stream *s)
 {
-	return ((struct event_writer *)s)->w;
+	return event_writer_of(s)->w;
 }
 
 static int put_process(struct stream *s, const struct pcce_rec_process *rec, const char *comm)
@@ -55,7 +62,11 @@ static int put_event(struct stream *s, struct stream_event *e)
 	struct pcce_rec_sample rec = {.sample = *e->sample};
 	bool long_stack = rec.sample.n_segments > PCCE_SAMPLE_SEGMENTS;
 	struct iovec rest;
+	int r = kernel_stacks_write(&event_writer_of(s)->kernel, writer_of(s), e->kernel,
+				    &rec.sample);
 
+	if (r)
+		return r;
 	rec.sample.event = e->number;
 	if (long_stack && !e->aggregated && rec.sample.flags & PCCE_SAMPLE_STACK) {
 		rec.sample.flags &= ~PCCE_SAMPLE_STACK;
@@ -74,6 +85,12 @@ static int put_record(struct stream *s, uint32_t type, const void *rec, size_t s
 	return datafile_put_strings(writer_of(s), type, rec, size, strings, n_strings);
 }
 
+static void free_event_writer(struct stream *s)
+{
+	kernel_stacks_written_free(&event_writer_of(s)->kernel);
+	free(s);
+}
+
 struct stream *event_writer_new(struct datafile_writer *w)
 {
 	static const struct stream_ops ops = {
@@ -83,7 +100,7 @@ struct stream *event_writer_new(struct datafile_writer *w)
 		.lost = put_lost,
 		.event = put_event,
 		.record = put_record,
-		.free = stream_free,
+		.free = free_event_writer,
 	};
 	struct event_writer *e = calloc(1, sizeof(*e));
 

@@ -28,6 +28,9 @@ static const struct record_shape shapes[] = {
 				     PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment) +
 				     STACK_MAX * 8,
 			     0},
+	[PCCE_REC_KERNEL_STACK] = {"kernel stack", sizeof(struct pcce_rec_kernel_stack),
+				   sizeof(struct pcce_rec_kernel_stack) + PCCE_KERNEL_FRAMES * 8,
+				   0},
 	[PCCE_REC_LOST] = {"loss", sizeof(struct pcce_rec_lost), sizeof(struct pcce_rec_lost), 0},
 	[PCCE_REC_SYMBOL] = {"symbol", sizeof(struct pcce_rec_symbol), SMALL_MAX, 2},
 	[PCCE_REC_END] = {"end", sizeof(struct pcce_rec_end), sizeof(struct pcce_rec_end), 0},
@@ -81,7 +84,15 @@ static const char *check_strings(const struct record_shape *shape, const struct 
 	return NULL;
 }
 
-static const char *check_sample(const struct pcce_record *rec)
+/* Checks what SAMPLE, SUM and CONTEXT records have in common. */
+static const char *check_kernel(const struct record_check *c, const struct pcce_sample *s)
+{
+	return s->flags & PCCE_SAMPLE_KERNEL_STACK && s->kip >= c->n_kernel_stacks
+		       ? "names a kernel stack that does not exist"
+		       : NULL;
+}
+
+static const char *check_sample(const struct record_check *c, const struct pcce_record *rec)
 {
 	const struct pcce_sample *s = &((const struct pcce_rec_sample *)rec)->sample;
 
@@ -89,10 +100,10 @@ static const char *check_sample(const struct pcce_record *rec)
 		return "has counts that no sample can have";
 	if (rec->size != sizeof(struct pcce_rec_sample) - sizeof(*s) + pcce_sample_size(s))
 		return "has another size than its counts say";
-	return NULL;
+	return check_kernel(c, s);
 }
 
-static const char *check_sum(const struct pcce_record *rec)
+static const char *check_sum(const struct record_check *c, const struct pcce_record *rec)
 {
 	const struct pcce_rec_sum *sum = (const struct pcce_rec_sum *)rec;
 
@@ -103,10 +114,10 @@ static const char *check_sum(const struct pcce_record *rec)
 		return "has counts that no sample can have";
 	if (rec->size != sizeof(*sum) - sizeof(sum->sample) + pcce_sample_size(&sum->sample))
 		return "has another size than its counts say";
-	return NULL;
+	return check_kernel(c, &sum->sample);
 }
 
-static const char *check_context(const struct pcce_record *rec)
+static const char *check_context(const struct record_check *check, const struct pcce_record *rec)
 {
 	const struct pcce_rec_context *c = (const struct pcce_rec_context *)rec;
 	uint64_t high;
@@ -119,7 +130,18 @@ static const char *check_context(const struct pcce_record *rec)
 		return "has counts that no sample can have";
 	if (rec->size != sizeof(*c) - sizeof(c->sample) + pcce_sample_size(&c->sample))
 		return "has another size than its counts say";
-	return NULL;
+	return check_kernel(check, &c->sample);
+}
+
+static const char *check_kernel_stack(const struct record_check *c, const struct pcce_record *rec)
+{
+	const struct pcce_rec_kernel_stack *k = (const struct pcce_rec_kernel_stack *)rec;
+
+	if (k->number != c->n_kernel_stacks)
+		return "is out of order";
+	return k->n && rec->size == sizeof(*k) + k->n * 8ULL ? NULL
+							     : "has another size than its "
+							       "number of frames says";
 }
 
 static double double_of(uint64_t bits)
@@ -179,11 +201,13 @@ static const char *check_record(struct record_check *c, const struct record_shap
 			return "belongs to no module";
 		break;
 	case PCCE_REC_SAMPLE:
-		return check_sample(rec);
+		return check_sample(c, rec);
 	case PCCE_REC_SUM:
-		return check_sum(rec);
+		return check_sum(c, rec);
 	case PCCE_REC_CONTEXT:
-		return check_context(rec);
+		return check_context(c, rec);
+	case PCCE_REC_KERNEL_STACK:
+		return check_kernel_stack(c, rec);
 	case PCCE_REC_HOT:
 		return check_summary(c, rec);
 	case PCCE_REC_SYMBOL:
@@ -206,6 +230,7 @@ const char *record_check(struct record_check *c, const struct pcce_record *rec)
 		return what;
 	c->records++;
 	c->n_modules += rec->type == PCCE_REC_MODULE;
+	c->n_kernel_stacks += rec->type == PCCE_REC_KERNEL_STACK;
 	c->summary |= rec->type == PCCE_REC_HOT;
 	c->complete |= rec->type == PCCE_REC_END;
 	return NULL;

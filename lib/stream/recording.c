@@ -110,6 +110,11 @@ static void take_due(struct recording *r, const struct pcce_rec_due *d)
 	recording_account_add(&r->accounts[recording_account_of(d->event)], &account);
 }
 
+static int take_kernel_stack(struct recording *r, const struct pcce_rec_kernel_stack *k)
+{
+	return kernel_stacks_add(r->kernel_stacks, (const uint64_t *)(k + 1), k->n);
+}
+
 static void take_summary(struct recording_hot *to, const struct pcce_rec_hot *h)
 {
 	memcpy(&to->phi, &h->phi, sizeof(to->phi));
@@ -159,6 +164,16 @@ static int pass_record(struct stream *to, const struct pcce_record *rec)
 			   (int)shape->n_strings);
 }
 
+bool recording_event(const struct recording *r, const struct pcce_record *rec,
+		     struct stream_event *e)
+{
+	if (!datafile_sample(rec, e))
+		return false;
+	if (e->sample->flags & PCCE_SAMPLE_KERNEL_STACK)
+		e->kernel = kernel_stacks_get(r->kernel_stacks, e->sample->kip);
+	return true;
+}
+
 struct first_pass {
 	struct recording *r;
 	struct stream *to;
@@ -187,6 +202,8 @@ static int take_record(void *ctx, const struct pcce_record *rec)
 	case PCCE_REC_MODULE:
 		err = take_module(r, rec);
 		return err ? err : stream_pass(to, module, any, datafile_string(rec, 0));
+	case PCCE_REC_KERNEL_STACK:
+		return take_kernel_stack(r, any);
 	case PCCE_REC_SYMBOL:
 		return stream_pass(to, symbol, any, datafile_string(rec, 0),
 				   datafile_string(rec, 1));
@@ -198,7 +215,7 @@ static int take_record(void *ctx, const struct pcce_record *rec)
 	case PCCE_REC_SAMPLE:
 	case PCCE_REC_SUM:
 	case PCCE_REC_CONTEXT:
-		datafile_sample(rec, &e);
+		recording_event(r, rec, &e);
 		if (e.key && e.sample->flags & PCCE_SAMPLE_COLD)
 			r->hot.unkept += e.weight;
 		return stream_pass(to, event, &e);
@@ -282,6 +299,7 @@ static int read_records(struct recording *r, const char *progress_text, struct s
 }
 
 struct sample_pass {
+	const struct recording *recording;
 	struct stack_store *stacks;
 	recording_sample_visitor *each;
 	void *ctx;
@@ -292,7 +310,7 @@ static int show_sample(void *ctx, const struct pcce_record *rec)
 	const struct sample_pass *p = ctx;
 	struct stream_event e;
 
-	if (!datafile_sample(rec, &e))
+	if (!recording_event(p->recording, rec, &e))
 		return 0;
 	if (p->stacks && stack_store_take(p->stacks, e.sample, &e.below))
 		return -ENOMEM;
@@ -303,7 +321,7 @@ int recording_samples(const struct recording *r, const char *progress_text,
 		      struct stack_store *stacks, recording_sample_visitor *each, void *ctx,
 		      struct error *why)
 {
-	struct sample_pass p = {stacks, each, ctx};
+	struct sample_pass p = {r, stacks, each, ctx};
 	struct datafile_reader *reader = NULL;
 	int err = pass_over(r, progress_text, show_sample, &p, &reader, why);
 
@@ -322,9 +340,10 @@ static struct recording *new_recording(const char *name)
 	r->spool.fd = -1;
 	r->name = strdup(name);
 	r->spaces = address_spaces_new(table_of_module, r, false);
-	if (!r->name || !r->spaces || copy_string(&r->sampler, "") || copy_string(&r->event, "") ||
-	    copy_string(&r->command, "") || copy_string(&r->host, "") ||
-	    copy_string(&r->kernel, "")) {
+	r->kernel_stacks = kernel_stacks_new();
+	if (!r->name || !r->spaces || !r->kernel_stacks || copy_string(&r->sampler, "") ||
+	    copy_string(&r->event, "") || copy_string(&r->command, "") ||
+	    copy_string(&r->host, "") || copy_string(&r->kernel, "")) {
 		recording_close(r);
 		return NULL;
 	}
@@ -389,6 +408,7 @@ void recording_close(struct recording *r)
 		free(r->modules[i].path);
 	}
 	address_spaces_free(r->spaces);
+	kernel_stacks_free(r->kernel_stacks);
 	temp_file_close(&r->spool);
 	free(r->modules);
 	free(r->name);

@@ -18,6 +18,7 @@
 #include "base/temp_file.h"
 #include "elf/encoding_table.h"
 #include "stream/address_space.h"
+#include "stream/kernel_stacks.h"
 #include "stream/reader.h"
 #include "stream/stack_store.h"
 
@@ -76,6 +77,7 @@ struct recording {
 	struct recording_module *modules;		 /* by number */
 	size_t n_modules;
 	struct address_spaces *spaces;
+	struct kernel_stacks *kernel_stacks;
 	struct recording_account accounts[RECORDING_ACCOUNTS];
 	struct recording_rate rates[RECORDING_ACCOUNTS];
 	struct recording_hot hot;
@@ -118,6 +120,10 @@ const struct encoding_table *recording_table(const struct recording *r, uint32_t
 /* Sees one sample, or several equal ones that were aggregated. Returns 0, or -errno, which ends
  * the pass. */
 typedef int recording_sample_visitor(void *ctx, const struct stream_event *s);
+
+/* As datafile_sample(), with the kernel's stack. */
+bool recording_event(const struct recording *r, const struct pcce_record *rec,
+		     struct stream_event *e);
 
 /* Hands out all samples in the order of the file. stacks gets their stacks; NULL: no event knows
  * what is below. progress: what progress() shows, or NULL. 0, or -errno with a whole sentence in

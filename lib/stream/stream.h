@@ -30,6 +30,7 @@
 #include <pcce/datafile.h>
 
 struct stack_node;
+struct kernel_stack;
 
 /* A sample, or several equal ones that were aggregated. */
 struct stream_event {
@@ -43,6 +44,8 @@ struct stream_event {
 	/* The known part of the encoding stack below the sample's own entries. Only stages behind
 	 * one that keeps the stacks (filter/state.h) have it. */
 	const struct stack_node *below;
+	/* With PCCE_SAMPLE_KERNEL_STACK, the stack that kip numbers, as long as its source. */
+	const struct kernel_stack *kernel;
 };
 
 struct stream {

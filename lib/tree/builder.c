@@ -38,7 +38,7 @@ struct tree_builder {
 	struct cct *tree;
 	struct symbol_table *names;
 	uint32_t kernel; /* number of the kernel's module; UINT32_MAX: none */
-	bool inlining;
+	bool inlining, no_kernel;
 	struct link *links;
 	struct link_keys *of_link;
 	size_t n_links;
@@ -73,6 +73,11 @@ struct tree_builder *tree_builder_new(struct cct *tree, struct symbol_table *nam
 	b->inlining = inlining;
 	b->kernel = symbol_table_module(names, PCCE_MODULE_KERNEL);
 	return b;
+}
+
+void tree_builder_leave_out_kernel(struct tree_builder *b)
+{
+	b->no_kernel = true;
 }
 
 void tree_builder_free(struct tree_builder *b)
@@ -263,23 +268,45 @@ void tree_builder_line(const struct tree_builder *b, struct tree_place p, struct
 		*line = (struct tree_line){chain->file, chain->line};
 }
 
-uint32_t tree_builder_kernel(struct tree_builder *b, uint32_t parent, uint64_t kip,
-			     struct tree_place user)
+/* line: where it is called; only user code has lines. */
+static uint32_t add_kernel_node(struct tree_builder *b, uint32_t parent, uint64_t address,
+				const struct tree_line *line)
 {
-	struct tree_line line;
 	struct cct_key key = {.kind = DECODE_FRAME_FOREIGN,
 			      .flags = CCT_KERNEL,
 			      .module = UINT32_MAX,
-			      .func = PCCE_NONE};
+			      .func = PCCE_NONE,
+			      .file = line->file,
+			      .line = line->line};
 	bool known;
 
-	tree_builder_line(b, user, &line);
-	key.file = line.file;
-	key.line = line.line;
-	key.name = frame_names_kernel(b->names, b->kernel, kip, &known);
+	key.name = frame_names_kernel(b->names, b->kernel, address, &known);
 	if (known)
 		key.module = b->kernel;
 	return key.name == UINT32_MAX ? UINT32_MAX : cct_child(b->tree, parent, &key);
+}
+
+uint32_t tree_builder_kernel(struct tree_builder *b, uint32_t parent, const uint64_t *frames,
+			     size_t n, struct tree_place user)
+{
+	struct tree_line line;
+	uint32_t node = parent;
+
+	if (b->no_kernel)
+		return parent;
+	tree_builder_line(b, user, &line);
+	if (!n)
+		return add_kernel_node(b, parent, 0, &line);
+	/* Outer frames may be missing. */
+	if (n == PCCE_KERNEL_FRAMES) {
+		node = add_kernel_node(b, node, 0, &line);
+		line = (struct tree_line){0};
+	}
+	while (n && node != UINT32_MAX) {
+		node = add_kernel_node(b, node, frames[--n], &line);
+		line = (struct tree_line){0};
+	}
+	return node;
 }
 
 int tree_builder_add(struct tree_builder *b, const struct decode_space *as,

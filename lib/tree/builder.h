@@ -25,6 +25,8 @@ struct tree_spot {
 };
 
 struct tree_builder *tree_builder_new(struct cct *tree, struct symbol_table *names, bool inlining);
+/* From now on, tree_builder_kernel() adds nothing. */
+void tree_builder_leave_out_kernel(struct tree_builder *b);
 void tree_builder_free(struct tree_builder *b);
 
 /* Adds all frames of a context except the innermost `without` frames, which no repetition may
@@ -40,10 +42,10 @@ int tree_builder_begin(struct tree_builder *b, const struct tree_spot *spot,
 		       uint32_t *link);
 /* Second step: returns the innermost node; UINT32_MAX: no memory. */
 uint32_t tree_builder_end(struct tree_builder *b, uint32_t parent, uint32_t link);
-/* Adds the kernel below the frame that called it or faulted, at a place of user code. kip: the
- * kernel's instruction, 0: unknown. */
-uint32_t tree_builder_kernel(struct tree_builder *b, uint32_t parent, uint64_t kip,
-			     struct tree_place user);
+/* Adds the kernel below the frame that called it or faulted, at a place of user code. frames: n
+ * addresses in the kernel, innermost first; n 0: unknown. Returns the innermost node. */
+uint32_t tree_builder_kernel(struct tree_builder *b, uint32_t parent, const uint64_t *frames,
+			     size_t n, struct tree_place user);
 
 struct tree_line { /* 0: unknown */
 	uint32_t file, line;

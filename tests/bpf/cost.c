@@ -83,11 +83,12 @@ static int attach(pid_t pid, unsigned int frequency, int program)
 	return fd < 0 ? -1 : ioctl(fd, PERF_EVENT_IOC_SET_BPF, program);
 }
 
-static int drop(void *ctx, const struct pcce_sample *s, size_t size)
+static int drop(void *ctx, const struct pcce_sample *s, size_t size, const uint64_t *kernel)
 {
 	(void)ctx;
 	(void)s;
 	(void)size;
+	(void)kernel;
 	return 0;
 }
 

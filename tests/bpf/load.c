@@ -75,11 +75,12 @@ static bool is_right(const struct pcce_sample *s, const struct shape *shape)
 	return !s->n_segments || pcce_sample_segments(s)[s->n_segments - 1].generation >= 1000;
 }
 
-static int count(void *ctx, const struct pcce_sample *s, size_t size)
+static int count(void *ctx, const struct pcce_sample *s, size_t size, const uint64_t *kernel)
 {
 	struct check *c = ctx;
 
 	(void)size;
+	(void)kernel;
 	c->samples++;
 	if (!is_right(s, c->shape) && !c->bad++)
 		c->first_bad = *s;

@@ -300,6 +300,51 @@ CASE(sample_stack_huge)
 	s->n_stack = 0x20000000;
 	reseal(f, FIRST(SAMPLE));
 }
+/* Puts a kernel stack before the first sample. */
+static void put_kernel_stack(struct file *f, uint32_t number, uint32_t n, uint32_t frames)
+{
+	struct {
+		struct pcce_rec_kernel_stack rec;
+		uint64_t frames[PCCE_KERNEL_FRAMES + 1];
+	} k = {.rec = {.number = number, .n = n}};
+	size_t at = FIRST(SAMPLE);
+
+	k.rec.rec.type = PCCE_REC_KERNEL_STACK;
+	k.rec.rec.size = (uint32_t)(sizeof(k.rec) + frames * sizeof(uint64_t));
+	put_in(f, at, &k, k.rec.rec.size);
+	reseal(f, at);
+}
+
+CASE(kernel_stack_out_of_order)
+{
+	put_kernel_stack(f, 1, 2, 2);
+}
+CASE(kernel_stack_more_frames)
+{
+	put_kernel_stack(f, 0, 3, 2);
+}
+CASE(kernel_stack_huge)
+{
+	put_kernel_stack(f, 0, 0x20000001, 1);
+}
+CASE(kernel_stack_too_many_frames)
+{
+	put_kernel_stack(f, 0, PCCE_KERNEL_FRAMES + 1, PCCE_KERNEL_FRAMES + 1);
+}
+CASE(kernel_stack_empty)
+{
+	put_kernel_stack(f, 0, 0, 0);
+}
+CASE(kernel_stack_missing)
+{
+	struct pcce_sample *s;
+
+	put_kernel_stack(f, 0, 2, 2);
+	s = &REC(sample, FIRST(SAMPLE))->sample;
+	s->flags |= PCCE_SAMPLE_KERNEL | PCCE_SAMPLE_KERNEL_STACK;
+	s->kip = 1;
+	reseal(f, FIRST(SAMPLE));
+}
 CASE(after_the_end)
 {
 	size_t at = FIRST(INFO), size = record_at(f, at)->size;
@@ -424,6 +469,12 @@ static const struct {
 	ERROR(sample_segments_more),
 	ERROR(sample_stack_unsaid),
 	ERROR(sample_stack_huge),
+	ERROR(kernel_stack_out_of_order),
+	ERROR(kernel_stack_more_frames),
+	ERROR(kernel_stack_huge),
+	ERROR(kernel_stack_too_many_frames),
+	ERROR(kernel_stack_empty),
+	ERROR(kernel_stack_missing),
 	ERROR(after_the_end),
 	ERROR(record_taken_out_halfway),
 	ERROR(bytes_put_in),

@@ -17,7 +17,7 @@
 #include <pcce/sample.h>
 
 struct totals {
-	uint64_t records[16], outside, kernel, truncated, fault, wrong, close, lost, unexplained,
+	uint64_t records[32], outside, kernel, truncated, fault, wrong, close, lost, unexplained,
 		late, backwards, last_time, deepest, inside, segments;
 	int exit_status;
 	uint64_t period, last_of[65536]; /* by thread */

@@ -10,6 +10,7 @@
  *   generate badtable FILE       an encoding table that is damaged within an undamaged record
  *   generate empty FILE          no samples
  *   generate threads FILE        several threads and processes that change their names, two events
+ *   generate kernel FILE         threads, and a sample with a whole stack of the kernel
  *   generate deep FILE           samples in deep recursion: counts of 60,000 repetitions
  *   generate hostile FILE        small, with characters in all names that harm terminals,
  *                                and a number at their ends
@@ -177,6 +178,14 @@ static void put_symbol(uint32_t module, uint64_t vaddr, uint32_t depth, const ch
 	put_strings(PCCE_REC_SYMBOL, &s, sizeof(s), strings, 2);
 }
 
+static void put_kernel_stack(uint32_t number, uint32_t n, const uint64_t *frames)
+{
+	struct pcce_rec_kernel_stack k = {.number = number, .n = n};
+	struct iovec part = {(void *)(uintptr_t)frames, n * sizeof(*frames)};
+
+	check(datafile_put(w, PCCE_REC_KERNEL_STACK, &k, sizeof(k), &part, 1));
+}
+
 static void put_end(uint64_t samples)
 {
 	struct pcce_rec_end end = {.time = 9000, .samples = samples};
@@ -325,7 +334,8 @@ static void put_from(uint32_t pid, uint32_t tid, uint64_t time, uint32_t event, 
 }
 
 /* 1 ms to 101 ms, so that a column in seconds is useful. */
-static void put_threads(void)
+/* stack: and a whole stack of the kernel. */
+static void put_threads(bool stack)
 {
 	const struct pcce_rec_module kernel = {.module = 2};
 	const uint64_t ms = 1000000;
@@ -353,6 +363,14 @@ static void put_threads(void)
 	put_from(200, 200, 91 * ms, 0, 2);
 	s.sample.kip = KERNEL + 0x99999;
 	put_from(200, 200, 93 * ms, 0, 1);
+	if (stack) {
+		put_kernel_stack(
+			0, 3,
+			(const uint64_t[]){KERNEL + 0x1234, KERNEL + 0x2345, KERNEL + 0x3456});
+		s.sample.flags |= PCCE_SAMPLE_KERNEL_STACK;
+		s.sample.kip = 0;
+		put_from(200, 200, 94 * ms, 0, 3);
+	}
 	/* A thread without a record. */
 	begin(BASE + 0x7004, 0);
 	put_from(200, 203, 71 * ms, 0, 1);
@@ -363,6 +381,7 @@ static void put_threads(void)
 	put_strings(PCCE_REC_MODULE, &kernel, sizeof(kernel),
 		    (const char *const[]){PCCE_MODULE_KERNEL}, 1);
 	put_symbol(2, KERNEL + 0x1234, 0, "vfs_read", "", 0, 0);
+	put_symbol(2, KERNEL + 0x3456, 0, "do_syscall_64", "", 0, 0);
 }
 
 /* Stacks of up to 900,000 frames in one record. */
@@ -431,11 +450,13 @@ int main(int argc, char **argv)
 {
 	const char *what = argc > 2 ? argv[1] : "";
 	bool verify = !strcmp(what, "verify"), event = !strcmp(what, "hostile-event");
+	bool threads = !strcmp(what, "threads") || !strcmp(what, "kernel");
 	int fd;
 
 	if (argc < 3) {
 		fprintf(stderr, "usage: generate "
-				"small|heavy|verify|big|badtable|empty|threads|deep|hostile FILE "
+				"small|heavy|verify|big|badtable|empty|threads|kernel|deep|hostile "
+				"FILE "
 				"[SAMPLES]\n");
 		return 2;
 	}
@@ -446,9 +467,9 @@ int main(int argc, char **argv)
 	weight = !strcmp(what, "heavy") ? 10000000 : 1;
 	build_program();
 	check(datafile_writer_new(fd, argv[2], &w));
-	put_start(verify ? PCCE_INFO_VERIFY : 0, !strcmp(what, "threads") ? "cpu-clock,page-faults"
-						 : event		  ? "page-faults"
-									  : "cpu-clock");
+	put_start(verify ? PCCE_INFO_VERIFY : 0, threads ? "cpu-clock,page-faults"
+						 : event ? "page-faults"
+							 : "cpu-clock");
 	/* The library's mapping is recorded late, after samples in it. */
 	put_module(0, "/usr/bin/demo", BASE, 1000);
 	put_module(1, "/lib/x86_64-linux-gnu/libc.so.6", LIBC, 5000);
@@ -457,8 +478,8 @@ int main(int argc, char **argv)
 		put_small();
 	else if (verify)
 		put_verify();
-	else if (!strcmp(what, "threads"))
-		put_threads();
+	else if (threads)
+		put_threads(!strcmp(what, "kernel"));
 	else if (!strcmp(what, "deep"))
 		put_deep();
 	else if (!strcmp(what, "big"))

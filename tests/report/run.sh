@@ -14,7 +14,7 @@ golden=$here/golden
 cd "$scratch" || exit 1
 
 build_generator
-for kind in small verify badtable empty threads; do
+for kind in small verify badtable empty threads kernel; do
 	./generate $kind $kind.data || not_ok "generate $kind"
 done
 
@@ -139,7 +139,8 @@ pcce-report: cannot use --suffix=0: it must be a number from 1 to 1000
 pcce-report: cannot use --suffix=1001: it must be a number from 1 to 1000
 pcce-report: cannot use --suffix=x: it must be a number from 1 to 1000"
 
-golden kernel -i threads.data --format=folded --pid=200 --event='*'
+golden kernel -i kernel.data --format=folded --pid=200 --event='*'
+golden no-kernel -i kernel.data --format=folded --pid=200 --event='*' --no-kernel
 
 # selected WANTED ARGUMENTS...: --stats, --format=folded and --format=flat have this number of
 # samples, of all events unless one is given

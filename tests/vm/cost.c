@@ -67,10 +67,11 @@ static struct kmod_session *begin(uint64_t rate)
 	return k;
 }
 
-static int count_bad(void *ctx, const struct pcce_sample *s, size_t size)
+static int count_bad(void *ctx, const struct pcce_sample *s, size_t size, const uint64_t *kernel)
 {
 	unsigned int *bad = ctx;
 
+	(void)kernel;
 	(void)size;
 	*bad += !!(s->flags & (PCCE_SAMPLE_READ_FAULT | PCCE_SAMPLE_OUTSIDE));
 	return 0;

@@ -82,8 +82,9 @@ static void work(void)
 static unsigned int events, happened, refused;
 static unsigned long malformed, samples;
 
-static int judge(void *ctx, const struct pcce_sample *s, size_t size)
+static int judge(void *ctx, const struct pcce_sample *s, size_t size, const uint64_t *kernel)
 {
+	(void)kernel;
 	(void)ctx;
 	samples++;
 	malformed += size < sizeof(*s) || s->n_entries > PCCE_SEGMENT_ENTRIES || !s->time;

@@ -247,10 +247,11 @@ struct places {
 	unsigned int samples, in_kernel, with_address;
 };
 
-static int look(void *ctx, const struct pcce_sample *s, size_t size)
+static int look(void *ctx, const struct pcce_sample *s, size_t size, const uint64_t *kernel)
 {
 	struct places *p = ctx;
 
+	(void)kernel;
 	(void)size;
 	p->samples++;
 	p->in_kernel += !!(s->flags & PCCE_SAMPLE_KERNEL);

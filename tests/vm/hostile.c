@@ -112,7 +112,7 @@ static void judge_word(struct verdict *v, uint64_t word)
 	v->strange_word = word;
 }
 
-static int judge(void *ctx, const struct pcce_sample *s, size_t size)
+static int judge(void *ctx, const struct pcce_sample *s, size_t size, const uint64_t *kernel)
 {
 	struct verdict *v = ctx;
 	const struct pcce_entry *e = pcce_sample_entries(s);
@@ -120,6 +120,8 @@ static int judge(void *ctx, const struct pcce_sample *s, size_t size)
 	uint32_t i, k;
 
 	v->samples++;
+	for (i = 0; s->flags & PCCE_SAMPLE_KERNEL_STACK && i < s->kip; i++)
+		v->malformed += !(kernel[i] >> 63);
 	v->faults += !!(s->flags & PCCE_SAMPLE_READ_FAULT);
 	v->malformed += size != pcce_sample_size(s) || s->n_entries > PCCE_SEGMENT_ENTRIES ||
 			s->n_segments > PCCE_SAMPLE_SEGMENTS || s->n_segments > s->n_below;
@@ -380,7 +382,8 @@ static void churn(unsigned int ms)
 	unsigned int sessions = 0, processes = 0;
 
 	do {
-		struct kmod_session *k = start(sessions % 2 ? PCCE_KMOD_COPY_STACKS : 0);
+		struct kmod_session *k =
+			start(sessions % 2 ? PCCE_KMOD_COPY_STACKS : PCCE_KMOD_KERNEL_STACKS);
 
 		for (int i = 0; i < 4; i++) {
 			pid_t pid = fork();

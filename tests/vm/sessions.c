@@ -25,11 +25,12 @@ struct seen {
 	uint32_t pid; /* expected */
 };
 
-static int look(void *ctx, const struct pcce_sample *s, size_t size)
+static int look(void *ctx, const struct pcce_sample *s, size_t size, const uint64_t *kernel)
 {
 	struct seen *seen = ctx;
 	unsigned int i;
 
+	(void)kernel;
 	(void)size;
 	seen->records++;
 	seen->samples++;
@@ -191,10 +192,11 @@ static void cpus(void)
 
 #define CPU1 "/sys/devices/system/cpu/cpu1/online"
 
-static int look_at_cpu1(void *ctx, const struct pcce_sample *s, size_t size)
+static int look_at_cpu1(void *ctx, const struct pcce_sample *s, size_t size, const uint64_t *kernel)
 {
 	struct seen *seen = ctx;
 
+	(void)kernel;
 	(void)size;
 	seen->samples += s->cpu == 1 && s->pid == seen->pid;
 	return 0;
@@ -297,8 +299,9 @@ static void *breed(void *arg)
 	return NULL;
 }
 
-static int note(void *ctx, const struct pcce_sample *s, size_t size)
+static int note(void *ctx, const struct pcce_sample *s, size_t size, const uint64_t *kernel)
 {
+	(void)kernel;
 	(void)ctx;
 	(void)size;
 	samples_of[s->tid % TIDS]++;

@@ -4,12 +4,14 @@
  * stacks BYTES COMMAND...
  *
  * Tests the copies of stacks (PCCE_KMOD_COPY_STACKS): their content, whose they are, and that
- * samples without room change nothing.  Each getppid() is a sample.
+ * samples without room change nothing; and the kernel's own stacks (PCCE_KMOD_KERNEL_STACKS).
+ * Each getppid() is a sample.
  *
  * With arguments, executes a command that may lock that many bytes of memory and no more.
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
@@ -35,7 +37,8 @@ extern void *__libc_stack_end;
 #define BASE 0xfeed000000000000ULL
 
 static uint64_t event;
-static uint64_t bases[4]; /* by thread: where its stack ends; 0: not checked */
+static uint64_t system_call; /* address of the kernel's entry code */
+static uint64_t bases[4];    /* by thread: where its stack ends; 0: not checked */
 
 static struct kmod_session *begin(uint32_t flags, uint32_t ring_bytes)
 {
@@ -64,13 +67,14 @@ static bool ends_at_base(uint64_t thread, uint64_t end)
  * The caller of getppid() has put a pattern on its stack: its address, then the number of the call
  * and of the thread in each word.  rbx holds the first of these words.
  */
-static int judge_stack(void *ctx, const struct pcce_sample *s, size_t size)
+static int judge_stack(void *ctx, const struct pcce_sample *s, size_t size, const uint64_t *kernel)
 {
 	const uint64_t *registers = pcce_sample_stack(s), *stack = registers + PCCE_COPY_REGISTERS;
 	struct verdict *v = ctx;
 	uint64_t n = s->n_stack - PCCE_COPY_REGISTERS, at, i;
 
 	v->samples++;
+	(void)kernel;
 	if (!(s->flags & PCCE_SAMPLE_COPY) || size != pcce_sample_size(s) ||
 	    s->n_stack < PCCE_COPY_REGISTERS)
 		return 0;
@@ -219,6 +223,75 @@ static void whose(void)
 	memset(&page, 0, sizeof(page));
 }
 
+/* Reads the address of the kernel's entry code for system calls. */
+static void find_system_call(void)
+{
+	FILE *f = fopen("/proc/kallsyms", "r");
+	char line[512], name[256];
+	unsigned long long at;
+
+	while (f && !system_call && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%llx %*c %255s", &at, name) == 2 &&
+		    !strcmp(name, "entry_SYSCALL_64_after_hwframe"))
+			system_call = at;
+	if (f)
+		fclose(f);
+}
+
+/* Is this the kernel's stack of a system call, from its entry on? */
+static bool is_system_call(const struct pcce_sample *s, const uint64_t *kernel)
+{
+	return s->flags & PCCE_SAMPLE_KERNEL_STACK && s->kip > 2 && s->kip < 20 &&
+	       kernel[s->kip - 1] > system_call && kernel[s->kip - 1] < system_call + 512;
+}
+
+static struct kernel_verdict {
+	unsigned int samples, whole, calls;
+} of_kernel;
+
+static int judge_kernel(void *ctx, const struct pcce_sample *s, size_t size, const uint64_t *kernel)
+{
+	(void)ctx;
+	(void)size;
+	if (!(s->flags & PCCE_SAMPLE_KERNEL))
+		return 0;
+	of_kernel.samples++;
+	of_kernel.whole += s->flags & PCCE_SAMPLE_KERNEL_STACK && s->kip < PCCE_KERNEL_FRAMES;
+	of_kernel.calls += is_system_call(s, kernel);
+	return 0;
+}
+
+/* A clock's samples while this thread reads zeros. */
+static void kernel_stacks(uint32_t flags)
+{
+	int64_t offset = (int64_t)((char *)&page - (char *)__builtin_thread_pointer());
+	struct pcce_kmod_setup c = usual_setup();
+	struct kmod_session *k;
+	static char zeros[1 << 20];
+	int fd = open("/dev/zero", O_RDONLY);
+
+	c.flags |= flags;
+	c.ring_bytes = 1 << 20;
+	k = begin_session(&c, &offset);
+	of_kernel = (struct kernel_verdict){0};
+	for (int i = 0; i < 20000 && of_kernel.calls < 20 && of_kernel.samples < 2000; i++) {
+		if (read(fd, zeros, sizeof(zeros)) < 0)
+			abort();
+		if (kmod_session_read(k, judge_kernel, NULL))
+			break;
+	}
+	kmod_session_stop(k);
+	kmod_session_close(k);
+	close(fd);
+	if (flags & PCCE_KMOD_KERNEL_STACKS)
+		result(of_kernel.calls >= 20 && of_kernel.whole == of_kernel.samples,
+		       "flags %u: the kernel's stack, whole (%u of %u, %u in system calls)", flags,
+		       of_kernel.whole, of_kernel.samples, of_kernel.calls);
+	else
+		result(of_kernel.samples && !of_kernel.whole, "flags %u: none (%u of %u)", flags,
+		       of_kernel.whole, of_kernel.samples);
+}
+
 /* A sample while the stack pointer is not one. */
 static NOINLINE void sample_at(uint64_t sp)
 {
@@ -319,6 +392,10 @@ int main(int argc, char **argv)
 	bases[0] = (uint64_t)(uintptr_t)__libc_stack_end;
 	content();
 	losses();
+	find_system_call();
+	kernel_stacks(PCCE_KMOD_KERNEL_STACKS);
+	kernel_stacks(PCCE_KMOD_KERNEL_STACKS | PCCE_KMOD_COPY_STACKS | PCCE_KMOD_COPY_ALL);
+	kernel_stacks(0);
 	whose();
 	nowhere();
 	unprivileged();
