@@ -28,6 +28,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/message.h"
+#include "base/next_program.h"
 #include "encode/encode.h"
 #include "tools/ld_args.h"
 #include "tools/ld_exports.h"
@@ -35,74 +36,15 @@
 
 extern char **environ;
 
-/* The wrappers that are waiting for this one: " DEVICE:INODE" of each. The wrapper of another
- * installation may be in the same list of directories. Without this, the two would run each other
- * for ever. */
+/* The wrapper of another installation may be in the same list of directories. */
 #define WAITING "PCCE_LD_WAITING"
-
-static bool same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
-static void write_identity(char *to, size_t size, const struct stat *file)
-{
-	snprintf(to, size, " %ju:%ju ", (uintmax_t)file->st_dev, (uintmax_t)file->st_ino);
-}
-
-static bool is_waiting(const struct stat *file)
-{
-	const char *waiting = getenv(WAITING);
-	char name[64];
-
-	write_identity(name, sizeof(name), file);
-	return waiting && strstr(waiting, name);
-}
-
-/* Adds this program to those that wait. 0 or -ENOMEM. */
-static int begin_to_wait(const struct stat *self)
-{
-	const char *waiting = getenv(WAITING);
-	char name[64], *more;
-	int failed;
-
-	write_identity(name, sizeof(name), self);
-	if (asprintf(&more, "%s%s", waiting ? waiting : "", name) < 0)
-		return -ENOMEM;
-	failed = setenv(WAITING, more, 1);
-	free(more);
-	return failed ? -ENOMEM : 0;
-}
-
-/* Returns the first program of this name in a list of directories that is no wrapper that waits,
- * malloc'ed, or NULL. */
-static char *search_path(const char *path, const char *name)
-{
-	while (path && *path) {
-		size_t length = strcspn(path, ":");
-		struct stat st;
-		char *candidate;
-
-		/* An empty entry means the working directory. */
-		if (asprintf(&candidate, "%.*s/%s", length ? (int)length : 1, length ? path : ".",
-			     name) < 0)
-			return NULL;
-		if (!stat(candidate, &st) && S_ISREG(st.st_mode) && !is_waiting(&st) &&
-		    !access(candidate, X_OK))
-			return candidate;
-		free(candidate);
-		path += length;
-		path += *path == ':';
-	}
-	return NULL;
-}
 
 static char *find_linker(const char *name)
 {
 	const char *path = getenv("PATH");
-	char *found = search_path(getenv("COMPILER_PATH"), name);
+	char *found = next_program_find(WAITING, getenv("COMPILER_PATH"), name);
 
-	return found ? found : search_path(path ? path : "/usr/bin:/bin", name);
+	return found ? found : next_program_find(WAITING, path ? path : "/usr/bin:/bin", name);
 }
 
 /* Tells whether the parent of this process is clang.  Between GCC and its linker is collect2. */
@@ -316,7 +258,7 @@ int main(int argc, char **argv)
 			strerror(errno));
 		return 127;
 	}
-	if (begin_to_wait(&self)) {
+	if (next_program_wait(WAITING, &self)) {
 		message("pcce-ld", "cannot link: out of memory");
 		return 1;
 	}
