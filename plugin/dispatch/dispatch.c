@@ -131,7 +131,7 @@ __attribute__((constructor)) static void refuse_clang(void)
 /* gcc is a struct plugin_gcc_version, which begins with the version: "12.2.0". */
 int plugin_init(void *plugin, const char *const *gcc)
 {
-	char directory[PATH_MAX], path[PATH_MAX + 64], list[256];
+	char directory[PATH_MAX], path[PATH_MAX + 64], list[256], why[2 * PATH_MAX];
 	int (*init)(void *plugin, const char *const *gcc);
 	int major = atoi(gcc[0]);
 	void *handle;
@@ -148,9 +148,16 @@ int plugin_init(void *plugin, const char *const *gcc)
 		    gcc[0], directory, list, major);
 	snprintf(path, sizeof(path), "%s/gcc-%d/" PLUGIN, directory, major);
 	handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!handle)
+	if (!handle) {
+		snprintf(why, sizeof(why), "%s", dlerror());
+		if (!dlsym(RTLD_DEFAULT, "ix86_preferred_stack_boundary"))
+			die("cannot load the plugin into GCC %s: it compiles for another processor "
+			    "than x86-64; leave out the flags of pcce-config, or use this compiler "
+			    "in place of pcce-gcc",
+			    gcc[0]);
 		die("cannot load the plugin into GCC %s: %s; build pcce with this compiler", gcc[0],
-		    dlerror());
+		    why);
+	}
 	*(void **)&init = dlsym(handle, "plugin_init");
 	if (!init)
 		die("cannot load the plugin into GCC %s: %s; reinstall pcce", gcc[0], dlerror());
