@@ -110,6 +110,7 @@ CMAKE_IN   := $(wildcard tools/cmake/*.cmake.in)
 LIBDIR     := $(O)/lib/pcce
 TOOLLIB    := $(O)/obj/libpcce-tools.a
 CMDS       := $(CMD_SRC:tools/%.c=$(O)/bin/%)
+CMD_LINKS  := $(addprefix $(O)/bin/pcce-,g++ gcc-ar gcc-ranlib)
 SCRIPTS    := $(BIN_IN:tools/%.in=$(O)/bin/%)
 SPECS      := $(SPECS_IN:tools/%.in=$(LIBDIR)/%)
 LDS        := $(addprefix $(LIBDIR)/ld/,ld ld.bfd ld.gold ld.lld ld.mold)
@@ -122,7 +123,7 @@ FLAGS_FOR  := $(PC_IN:tools/%.in=$(O)/lib/pkgconfig/%) \
 .PHONY: all userlib tools bpf kmod specs ld flags setup demo pictures style clean help FORCE
 
 all: plugin userlib tools bpf specs ld flags    ## build everything (default)
-tools: $(CMDS) $(SCRIPTS)                       ## the commands
+tools: $(CMDS) $(CMD_LINKS) $(SCRIPTS)          ## the commands
 bpf: $(SKELS)                                   ## the BPF program and its skeleton
 specs: $(SPECS)                                 ## GCC specs, and a file of link flags
 ld: $(LDS)                                      ## linker wrappers that encode
@@ -226,6 +227,11 @@ define link_tool
 endef
 
 $(O)/bin/pcce-report: $(O)/obj/tools/report_options.o
+
+$(O)/bin/pcce-gcc: $(O)/obj/tools/gcc_args.o
+
+$(CMD_LINKS): $(O)/bin/pcce-gcc
+	$(Q)ln -sf pcce-gcc $@
 
 # Only pcce-record refers to what restores frames, and only in such a build: what does it is in the
 # library of the tools, but otherwise nobody takes it from there.

@@ -24,7 +24,7 @@ I_SO    := $(DESTDIR)$(SODIR)
 I_PC    := $(DESTDIR)$(PKGCONFIG_DIR)
 
 MAN            := $(wildcard docs/man/*.[1-8])
-COMPLETED      := $(sort $(notdir $(CMDS) $(SCRIPTS)))
+COMPLETED      := $(sort $(notdir $(filter-out %/pcce-gcc,$(CMDS)) $(SCRIPTS)))
 PUBLIC_HEADERS := userlib/pcce.h $(addprefix include/pcce/,abi.h assert.h decode.h)
 
 # man_path PAGE: where it is installed
@@ -41,6 +41,7 @@ install: all                                    ## install under PREFIX (staged:
 	$(Q)$(INSTALL) -d $(I_BIN) $(I_LIB)/ld $(I_INC) $(I_SO) $(I_PC) $(I_CMAKE) $(I_BASH) \
 		$(I_ZSH)
 	$(Q)$(INSTALL) -m 755 $(CMDS) $(I_BIN)
+	$(Q)cp -a $(CMD_LINKS) $(I_BIN)
 	$(Q)$(INSTALL) -m 644 $(DISPATCH) $(I_LIB)
 	$(Q)rm -rf $(I_LIB)/gcc-*
 	$(Q)set -e; $(foreach n,$(GCC_MAJORS),$(INSTALL) -D -m 644 \
@@ -58,6 +59,7 @@ install: all                                    ## install under PREFIX (staged:
 	$(Q)set -e; $(foreach f,$(PC_IN),$(call installed_in,$(f)) > $(I_PC)/$(notdir $(f:.in=));) :
 	$(Q)set -e; $(foreach f,$(MAN),$(INSTALL) -d $(dir $(call man_path,$(f))); \
 		$(with_version) $(f) > $(call man_path,$(f));) :
+	$(Q)$(foreach f,$(CMD_LINKS),ln -sf pcce-gcc.1 $(call man_path,$(f).1);)
 	$(Q)$(INSTALL) -m 644 $(filter %.cmake,$(FLAGS_FOR)) $(I_CMAKE)
 	$(Q)$(INSTALL) -m 644 tools/completions/_pcce $(I_ZSH)
 	$(Q)$(INSTALL) -m 644 tools/completions/pcce.bash $(I_BASH)/$(firstword $(COMPLETED))
@@ -66,12 +68,12 @@ install: all                                    ## install under PREFIX (staged:
 
 uninstall:                                      ## remove what install put there
 	$(call say,REMOVE,$(DESTDIR)$(PREFIX))
-	$(Q)rm -f $(addprefix $(I_BIN)/,$(notdir $(CMDS) $(SCRIPTS)))
+	$(Q)rm -f $(addprefix $(I_BIN)/,$(notdir $(CMDS) $(CMD_LINKS) $(SCRIPTS)))
 	$(Q)rm -rf $(I_LIB) $(I_CMAKE) $(I_INC)
 	$(Q)rm -f $(I_SO)/libpcce-decode.so $(I_SO)/$(notdir $(DECODE_SO))
 	$(Q)rm -f $(addprefix $(I_PC)/,$(notdir $(PC_IN:.in=))) $(I_ZSH)/_pcce \
 		$(addprefix $(I_BASH)/,$(COMPLETED))
-	$(Q)rm -f $(foreach f,$(MAN),$(call man_path,$(f)))
+	$(Q)rm -f $(foreach f,$(MAN) $(CMD_LINKS:=.1),$(call man_path,$(f)))
 
 # The source of the kernel module, where DKMS looks for it.
 DKMS_DIR = $(DESTDIR)/usr/src/pcce-$(VERSION)

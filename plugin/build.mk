@@ -66,12 +66,25 @@ endef
 $(foreach w,$(GCC_WORDS),$(eval $(call plugin_rules,$(call word_of,1,$(w)),$(call \
 	word_of,2,$(w)),$(call word_of,3,$(w)),$(call word_of,4,$(w)))))
 
-# A compiler cache knows only this file, so it contains a hash of all plugins.
+# What pcce-gcc and pcce-g++ run: CC and CXX if they have a plugin, or else the first pair that has.
+CC_MAJOR    := $(call word_of,1,$(shell CC='$(CC)' scripts/gcc-ok --describe $(subst \
+	$(SPACE),^,$(CC))))
+FIRST_GCC   := $(if $(filter $(CC_MAJOR),$(GCC_MAJORS)),,$(firstword $(GCC_WORDS)))
+DEFAULT_CC  := $(if $(FIRST_GCC),$(subst ^, ,$(call word_of,2,$(FIRST_GCC))),$(CC))
+DEFAULT_CXX := $(if $(FIRST_GCC),$(subst ^, ,$(call word_of,3,$(FIRST_GCC))),$(CXX))
+
+# A compiler cache knows only the file of -fplugin= or the wrapper of the compiler, so both contain
+# a hash of all plugins.
+PLUGINS_HASH = -DPCCE_PLUGINS_HASH="\"$$(cat $(sort $(PLUGINS)) | sha256sum)\""
+
+$(O)/obj/tools/pcce-gcc.o: $(PLUGINS) plugin/build.mk
+$(O)/obj/tools/pcce-gcc.o: private CPPFLAGS_ALL += $(PLUGINS_HASH) \
+	-DPCCE_DEFAULT_CC='"$(DEFAULT_CC)"' -DPCCE_DEFAULT_CXX='"$(DEFAULT_CXX)"'
+
 $(PLUGIN_OBJ)/dispatch.o: plugin/dispatch/dispatch.c $(PLUGINS) plugin/build.mk $(O)/obj/.flags
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(DISPATCH_FLAGS) -DPCCE_PLUGINS_HASH="\"$$(cat $(PLUGINS) | sha256sum)\"" \
-		-c $< -o $@
+	$(Q)$(CC) $(DISPATCH_FLAGS) $(PLUGINS_HASH) -c $< -o $@
 
 $(DISPATCH): $(PLUGIN_OBJ)/dispatch.o
 	$(call say,LINK,$@)

@@ -42,9 +42,8 @@ static const struct command {
 static const char first_steps[] =
 	"pcce shows where a program spends its time, by its exact calling contexts.\n"
 	"\n"
-	"  Build your program with the flags of pcce:\n"
-	"    make CFLAGS=\"-O2 -g $(pcce config --cflags)\" \\\n"
-	"      LDFLAGS=\"$(pcce config --ldflags)\"\n"
+	"  Build your program with pcce, from scratch:\n"
+	"    make CC=pcce-gcc CXX=pcce-g++\n"
 	"  Check whether it is instrumented, and how it can be sampled here:\n"
 	"    pcce check ./program\n"
 	"  Record it, and look at the result:\n"
