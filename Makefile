@@ -30,6 +30,7 @@
 #   $(O)/lib/pcce/*.{specs,flags}   from tools/*.{specs,flags}.in
 #   $(O)/lib/pcce/ld/ld{,.bfd,...}  from tools/pcce-ld.c
 #   $(O)/lib/{pkgconfig,cmake}/     from tools/*.pc.in, tools/cmake/
+#   $(O)/share/meson/native/pcce    from tools/pcce.meson.in
 #   $(O)/kmod/pcce_sampler.ko       from kmod/*.c, Kbuild
 #   $(O)/obj/                       objects, libpcce-tools.a (from lib/), sampler.skel.h
 #   $(O)/tests/                     unit tests, the single-stepper and its helper
@@ -118,7 +119,7 @@ SKELS      := $(O)/obj/sampler.skel.h
 PROTOS     := $(PROTO_SRC:lib/format/%.proto=$(O)/obj/%.pb-c.h)
 FLAGS_FOR  := $(PC_IN:tools/%.in=$(O)/lib/pkgconfig/%) \
 	$(CMAKE_SRC:tools/cmake/%=$(O)/lib/cmake/Pcce/%) \
-	$(CMAKE_IN:tools/cmake/%.in=$(O)/lib/cmake/Pcce/%)
+	$(CMAKE_IN:tools/cmake/%.in=$(O)/lib/cmake/Pcce/%) $(O)/share/meson/native/pcce
 
 .PHONY: all userlib tools bpf kmod specs ld flags setup demo pictures style clean help FORCE
 
@@ -127,7 +128,7 @@ tools: $(CMDS) $(CMD_LINKS) $(SCRIPTS)          ## the commands
 bpf: $(SKELS)                                   ## the BPF program and its skeleton
 specs: $(SPECS)                                 ## GCC specs, and a file of link flags
 ld: $(LDS)                                      ## linker wrappers that encode
-flags: $(FLAGS_FOR)                             ## files for pkg-config and CMake
+flags: $(FLAGS_FOR)                             ## files for pkg-config, CMake and meson
 
 include plugin/build.mk
 # Sets USERLIB_TARGETS, files in $(LIBDIR), and gives their rules.
@@ -272,6 +273,9 @@ $(LIBDIR)/%: tools/%.in $(O)/obj/.flags
 	$(call make_from_in)
 
 $(O)/lib/pkgconfig/%.pc: tools/%.pc.in $(O)/obj/.flags
+	$(call make_from_in)
+
+$(O)/share/meson/native/%: tools/%.meson.in $(O)/obj/.flags
 	$(call make_from_in)
 
 $(O)/lib/cmake/Pcce/%: tools/cmake/%.in $(O)/obj/.flags

@@ -18,6 +18,7 @@ I_LIB   := $(DESTDIR)$(PREFIX)/lib/pcce
 I_INC   := $(DESTDIR)$(PREFIX)/include/pcce
 I_MAN   := $(DESTDIR)$(PREFIX)/share/man
 I_CMAKE := $(DESTDIR)$(PREFIX)/lib/cmake/Pcce
+I_MESON := $(DESTDIR)$(PREFIX)/share/meson/native
 I_BASH  := $(DESTDIR)$(BASH_COMPLETIONS)
 I_ZSH   := $(DESTDIR)$(ZSH_COMPLETIONS)
 I_SO    := $(DESTDIR)$(SODIR)
@@ -38,8 +39,8 @@ installed_in = $(call subst_in,$(PREFIX)/lib/pcce,$(PREFIX)/bin,$(PREFIX)/includ
 
 install: all                                    ## install under PREFIX (staged: DESTDIR)
 	$(call say,INSTALL,$(DESTDIR)$(PREFIX))
-	$(Q)$(INSTALL) -d $(I_BIN) $(I_LIB)/ld $(I_INC) $(I_SO) $(I_PC) $(I_CMAKE) $(I_BASH) \
-		$(I_ZSH)
+	$(Q)$(INSTALL) -d $(I_BIN) $(I_LIB)/ld $(I_INC) $(I_SO) $(I_PC) $(I_CMAKE) \
+		$(I_MESON) $(I_BASH) $(I_ZSH)
 	$(Q)$(INSTALL) -m 755 $(CMDS) $(I_BIN)
 	$(Q)cp -a $(CMD_LINKS) $(I_BIN)
 	$(Q)$(INSTALL) -m 644 $(DISPATCH) $(I_LIB)
@@ -61,6 +62,7 @@ install: all                                    ## install under PREFIX (staged:
 		$(with_version) $(f) > $(call man_path,$(f));) :
 	$(Q)$(foreach f,$(CMD_LINKS),ln -sf pcce-gcc.1 $(call man_path,$(f).1);)
 	$(Q)$(INSTALL) -m 644 $(filter %.cmake,$(FLAGS_FOR)) $(I_CMAKE)
+	$(Q)$(call installed_in,tools/pcce.meson.in) > $(I_MESON)/pcce
 	$(Q)$(INSTALL) -m 644 tools/completions/_pcce $(I_ZSH)
 	$(Q)$(INSTALL) -m 644 tools/completions/pcce.bash $(I_BASH)/$(firstword $(COMPLETED))
 	$(Q)$(foreach c,$(wordlist 2,99,$(COMPLETED)),\
@@ -72,7 +74,7 @@ uninstall:                                      ## remove what install put there
 	$(Q)rm -rf $(I_LIB) $(I_CMAKE) $(I_INC)
 	$(Q)rm -f $(I_SO)/libpcce-decode.so $(I_SO)/$(notdir $(DECODE_SO))
 	$(Q)rm -f $(addprefix $(I_PC)/,$(notdir $(PC_IN:.in=))) $(I_ZSH)/_pcce \
-		$(addprefix $(I_BASH)/,$(COMPLETED))
+		$(I_MESON)/pcce $(addprefix $(I_BASH)/,$(COMPLETED))
 	$(Q)rm -f $(foreach f,$(MAN) $(CMD_LINKS:=.1),$(call man_path,$(f)))
 
 # The source of the kernel module, where DKMS looks for it.

@@ -147,6 +147,10 @@ test "$(command -v pcce-report)" = /usr/bin/pcce-report
 $compiler -O2 -g $(pcce-config --cflags) recursion.c $(pcce-config --ldflags) -o program
 readelf -d program | grep -q build && exit 1
 $compiler -O2 -g $(pkg-config --cflags pcce) recursion.c $(pkg-config --libs pcce) -o with-pc
+PCCE_CC=$compiler pcce-gcc -O2 -g recursion.c -o with-wrapper
+pcce-check -q with-wrapper
+grep -q "'/usr/bin/pcce-g++'" /usr/share/meson/native/pcce
+man -w pcce-g++
 pcce-record -b self --verify -F 1000 -o x.data -- ./program
 pcce-report -i x.data --stats | tee stats
 pcce-report -i x.data >/dev/null

@@ -161,15 +161,30 @@ if command -v cmake >/dev/null; then
 	else
 		not_ok "CMake: builds" cm.log
 	fi
-	if cmake -S "$top/tests/e2e/cmake" -B ci -DCMAKE_C_COMPILER=pcce-gcc -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+	if cmake -S "$top/tests/e2e/cmake" -B ci \
+		-DCMAKE_TOOLCHAIN_FILE="$out/lib/cmake/Pcce/PcceToolchain.cmake" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
 		-DCMAKE_INTERPROCEDURAL_OPTIMIZATION=ON >cm.log 2>&1 &&
 		cmake --build ci -j2 >>cm.log 2>&1; then
-		works "CMake, interprocedural" ci/tiny
+		works "CMake, toolchain file, interprocedural" ci/tiny
 	else
-		not_ok "CMake, interprocedural: builds" cm.log
+		not_ok "CMake, toolchain file, interprocedural: builds" cm.log
 	fi
 else
 	skip "CMake" "cmake is not installed"
+fi
+
+# Debian's flags, for packages that choose the compiler by themselves (pcce-config(1)).
+if command -v dpkg-buildflags >/dev/null; then
+	rm -rf p
+	cp -r "$project" p
+	if eval "make -s -C p CC=$CC $(DEB_CFLAGS_APPEND=$cflags DEB_LDFLAGS_APPEND=$(pcce-config --ldflags) \
+		dpkg-buildflags --export=cmdline)" >make.log 2>&1; then
+		works "dpkg-buildflags" p/project
+	else
+		not_ok "dpkg-buildflags: builds" make.log
+	fi
+else
+	skip "dpkg-buildflags" "dpkg-dev is not installed"
 fi
 
 if command -v meson >/dev/null && command -v ninja >/dev/null; then
@@ -184,17 +199,20 @@ shape = static_library('shape', 'project/lib/shape/tree.c', include_directories:
 	link_with: util)
 executable('tiny', 'project/src/main.c', include_directories: include, link_with: shape)
 END
-	for options in "" -Db_lto=true; do
+	# by_meson NAME ARGUMENT...
+	by_meson() {
+		local name="meson, $1"
+		shift
 		rm -rf mb
-		# shellcheck disable=SC2086
-		if CC=pcce-gcc CXX=pcce-g++ meson setup mb me $options >me.log 2>&1 &&
-			ninja -C mb >>me.log 2>&1; then
-			check "meson $options: knows GCC" grep -q 'C compiler for the host machine: pcce-gcc (gcc' me.log
-			works "meson $options" mb/tiny
+		if meson setup mb me "$@" >me.log 2>&1 && ninja -C mb >>me.log 2>&1; then
+			check "$name: knows GCC" grep -q 'C compiler for the host machine: .*pcce-gcc (gcc' me.log
+			works "$name" mb/tiny
 		else
-			not_ok "meson $options: builds" me.log
+			not_ok "$name: builds" me.log
 		fi
-	done
+	}
+	CC=pcce-gcc CXX=pcce-g++ by_meson "CC" -Db_lto=true
+	XDG_DATA_DIRS=$out/share by_meson "native file" --native-file pcce
 else
 	skip "meson" "meson or ninja is not installed"
 fi
