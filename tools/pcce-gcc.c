@@ -164,8 +164,8 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++)
 		command[at++] = argv[i];
 	path = find_compiler(&w, command[0]);
-	/* GCC finds its parts, and runs itself, by this word. */
-	if (w.replaces)
+	/* GCC finds its parts, and runs itself, by this word, with PATH. */
+	if (w.replaces || !getenv("PATH"))
 		command[0] = path;
 	execv(path, command);
 	message("pcce-gcc", "cannot run '%s': %s; name a compiler with %s", path, strerror(errno),

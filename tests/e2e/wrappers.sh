@@ -96,6 +96,8 @@ PCCE_CC=$out/bin/pcce-g++ refused "... by its path" "cannot run '$out/bin/pcce-g
 	timeout 20 pcce-gcc -c f.c
 PCCE_CC=./f.c refused "a compiler that cannot be executed" \
 	"cannot run './f.c': Permission denied; name a compiler with PCCE_CC" pcce-gcc -c f.c
+check "without PATH" env -u PATH PCCE_CC=gcc "$out/bin/pcce-gcc" f.c -shared -o libf.so
+check "... encoded" is_encoded libf.so
 if command -v aarch64-linux-gnu-gcc >/dev/null; then
 	PCCE_CC=aarch64-linux-gnu-gcc pcce-gcc -c f.c >log 2>&1
 	check "a compiler for another processor gets a sentence" grep -Eq \
@@ -290,12 +292,17 @@ if command -v distcc >/dev/null && command -v distccd >/dev/null; then
 	daemon=$!
 	for ((i = 0; i < 50; i++)); do
 		rm -f f.o
-		DISTCC_DIR=$PWD/distcc DISTCC_FALLBACK=0 DISTCC_HOSTS=127.0.0.1:$port \
-			distcc "$out/bin/pcce-gcc" -O2 -c f.c -o f.o >log 2>&1 && break
+		# The client would not ask again within a minute after the server was not ready.
+		DISTCC_DIR=$PWD/distcc DISTCC_FALLBACK=0 DISTCC_BACKOFF_PERIOD=0 \
+			DISTCC_HOSTS=127.0.0.1:$port distcc "$out/bin/pcce-gcc" -O2 -c f.c -o f.o >log 2>&1 && break
 		sleep 0.2
 	done
 	kill $daemon
-	check "distcc: compiles on the server" grep -q 'COMPILE_OK.*f\.c' distccd.log
+	if grep -q 'COMPILE_OK.*f\.c' distccd.log; then
+		ok "distcc: compiles on the server"
+	else
+		not_ok "distcc: compiles on the server" log distccd.log
+	fi
 	check "distcc: instrumented" instrumented f.o
 else
 	skip "distcc" "distcc is not installed"
