@@ -89,8 +89,8 @@ static void print_state(const struct check_entry *e)
 {
 	static const char *const states[] = {
 		[CHECK_PLAIN] = "not instrumented",
-		[CHECK_NOT_ENCODED] = "instrumented, but not encoded: link it with the flags of "
-				      "pcce-config, or run pcce-encode",
+		[CHECK_NOT_ENCODED] = "instrumented, but not encoded: link it with pcce-gcc or "
+				      "pcce-g++, or with the flags of pcce-config",
 		[CHECK_STRIPPED] = "instrumented and encoded, but its encoding table was stripped: "
 				   "strip it with --keep-section=.pcce, or keep its debug file "
 				   "beside it",

@@ -106,7 +106,8 @@ const char *table_state_remedy(enum table_state state)
 {
 	static const char *const remedies[] = {
 		[TABLE_NONE] = "",
-		[TABLE_NOT_ENCODED] = "; link it with the flags of pcce-config, or run pcce-encode",
+		[TABLE_NOT_ENCODED] =
+			"; link it with pcce-gcc or pcce-g++, or with the flags of pcce-config",
 		[TABLE_STRIPPED] = "; strip it with --keep-section=.pcce, or keep its debug file "
 				   "beside it",
 		[TABLE_FOUND] = "",

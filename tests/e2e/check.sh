@@ -71,9 +71,9 @@ says "a library that is not encoded" 3 \
 LD_LIBRARY_PATH=unencoded pcce-record -b self -o unencoded.data -- pcce/program >/dev/null 2>said
 check "  pcce-record says so" grep -q 'unencoded/libwork.so is instrumented, but not encoded' said
 says "a program that is not encoded" 3 \
-	'^unlinked: instrumented, but not encoded: link it' -- unlinked
+	'^unlinked: instrumented, but not encoded: link it with pcce-gcc or' -- unlinked
 pcce-record -b self -o unlinked.data -- ./unlinked >/dev/null 2>said
-check "  pcce-record says so" grep -q 'unlinked is instrumented, but not encoded; link it' said
+check "  pcce-record says so" grep -q 'unlinked is instrumented, but not encoded; link it with pcce-gcc or' said
 pcce-record --count -o unlinked.data -- ./unlinked >/dev/null 2>said
 check "  pcce-record --count says so" grep -q 'unlinked is instrumented, but not encoded; link it' said
 says "a library by itself" 0 '^pcce/libwork.so: instrumented and encoded$' -- pcce/libwork.so
