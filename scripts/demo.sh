@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
-# `make demo`: sets up, builds pcce, and builds Lua 5.4 from Debian's source package with the flags
-# of pcce.  Then it records a call-intensive script and shows in which contexts it spent its time.
+# `make demo`: sets up, builds pcce, and builds Lua 5.4 from Debian's source package with pcce-gcc.
+# Then it records a call-intensive script and shows in which contexts it spent its time.
 
 set -euo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -36,19 +36,17 @@ make --no-print-directory -j"$(nproc)" all
 mkdir -p "$demo"
 PATH=$out/bin:$PATH
 
-step "building Lua 5.4 from Debian's source package, with pcce's flags"
+step "building Lua 5.4 from Debian's source package, with pcce-gcc"
 if ! [ -e "$lua/src/lapi.c" ]; then
 	rm -rf "$lua"
 	scripts/fetch-source lua5.4 "$lua"
 	# Debian's rules prepare this file before they call make.
 	echo '#define DEB_HOST_MULTIARCH "x86_64-linux-gnu"' >"$lua/src/lua5.4-deb-multiarch.h"
 fi
-echo '$ make linux LIBTOOL=libtool CFLAGS="-O2 -g -DLUA_USE_LINUX $(pcce-config --cflags)"' \
-	'LDFLAGS="$(pcce-config --ldflags)"'
+echo '$ make linux LIBTOOL=libtool CC=pcce-gcc CFLAGS="-O2 -g -DLUA_USE_LINUX"'
 lua_make() {
-	quietly "$demo/build.log" make -C "$lua" LIBTOOL=libtool "$@" \
-		CFLAGS="-O2 -g -DLUA_COMPAT_5_3 -DLUA_USE_LINUX $(pcce-config --cflags)" \
-		LDFLAGS="$(pcce-config --ldflags)"
+	quietly "$demo/build.log" make -C "$lua" LIBTOOL=libtool "$@" CC=pcce-gcc \
+		CFLAGS="-O2 -g -DLUA_COMPAT_5_3 -DLUA_USE_LINUX"
 }
 # Only objects are made in parallel: Debian's rule makes each of the two libraries twice.
 rm -f "$lua"/src/*.{o,lo,la} "$lua"/src/lua{,c}5.4
