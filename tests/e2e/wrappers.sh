@@ -9,8 +9,8 @@
 . "$(dirname "$0")/../lib.sh"
 frequency=2000
 cd "$scratch" || exit 1
-# The installed compiler may be a masquerade itself.
 real=$(type -P "${CC%% *}")
+compiler=${real##*/}
 export PCCE_CC=$CC PCCE_CXX=$CXX
 cflags=$(pcce-config --cflags)
 project=$top/tests/e2e/project
@@ -96,7 +96,7 @@ PCCE_CC=$out/bin/pcce-g++ refused "... by its path" "cannot run '$out/bin/pcce-g
 	timeout 20 pcce-gcc -c f.c
 PCCE_CC=./f.c refused "a compiler that cannot be executed" \
 	"cannot run './f.c': Permission denied; name a compiler with PCCE_CC" pcce-gcc -c f.c
-check "without PATH" env -u PATH PCCE_CC=gcc "$out/bin/pcce-gcc" f.c -shared -o libf.so
+check "without PATH" env -u PATH PCCE_CC="$compiler" "$out/bin/pcce-gcc" f.c -shared -o libf.so
 check "... encoded" is_encoded libf.so
 if command -v aarch64-linux-gnu-gcc >/dev/null; then
 	PCCE_CC=aarch64-linux-gnu-gcc pcce-gcc -c f.c >log 2>&1
@@ -148,10 +148,10 @@ PCCE_CC="env $CC" by_make "a compiler of two words" CC=pcce-gcc
 
 # Under the compiler's own name, in a folder that PATH names first, and by a link to another one.
 mkdir -p as
-ln -s "$out/bin/pcce-gcc" as/gcc
+ln -s "$out/bin/pcce-gcc" "as/$compiler"
 ln -s "$out/bin/pcce-gcc" as/pcce-other
 ln -s "$real" as/other
-PCCE_CC="" PATH=$PWD/as:$PATH by_make "as gcc" CC=gcc CFLAGS="-O2 -g -flto" AR=gcc-ar
+PCCE_CC="" PATH=$PWD/as:$PATH by_make "as $compiler" CC="$compiler" CFLAGS="-O2 -g -flto" AR=gcc-ar
 PCCE_CC="" PATH=$PWD/as:$PATH by_make "as pcce-other" CC=pcce-other
 
 if command -v cmake >/dev/null; then
@@ -257,14 +257,14 @@ export CCACHE_DIR=$scratch/ccache
 if [ -n "$(type -P ccache)" ]; then
 	mkdir masked
 	ln -s "$(type -P ccache)" masked/pcce-gcc
-	ln -s "$(type -P ccache)" masked/gcc
+	ln -s "$(type -P ccache)" "masked/$compiler"
 	caches "ccache pcce-gcc" ccache pcce-gcc
 	PATH=$PWD/masked:$PATH caches "ccache as pcce-gcc" pcce-gcc
 	PCCE_CC="ccache $CC" caches "pcce-gcc runs ccache" pcce-gcc
 	# Each of them finds the other one under the compiler's name.
 	for path in as:masked masked:as; do
 		PCCE_CC="" PATH=$PWD/${path%:*}:$PWD/${path#*:}:$PATH \
-			caches "both as gcc, $path" timeout 60 gcc
+			caches "both as $compiler, $path" timeout 60 "$compiler"
 	done
 	PATH=$PWD/masked:$PATH by_make "make through ccache" CC="ccache pcce-gcc"
 
