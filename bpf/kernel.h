@@ -43,6 +43,10 @@ struct mm_struct {
 } __attribute__((preserve_access_index));
 
 struct task_struct {
+	unsigned int __state;
+	unsigned int in_iowait : 1;
+	int on_cpu;
+	unsigned long nvcsw, nivcsw;
 	struct mm_struct *mm;
 	int pid;
 	int tgid;
@@ -82,6 +86,11 @@ struct perf_event {
 
 struct bpf_perf_event_data_kern {
 	struct perf_event *event;
+} __attribute__((preserve_access_index));
+
+/* The context of programs that iterate over threads. */
+struct bpf_iter__task {
+	struct task_struct *task;
 } __attribute__((preserve_access_index));
 
 struct pt_regs {

@@ -70,6 +70,7 @@ struct sampler_counts { /* of one event on one CPU; written by the BPF program, 
 	__u64 throttled;
 	__u64 others; /* runs on a tracepoint for processes that are not followed */
 	__u64 late;   /* periods of a clock that had passed before its timer ran */
+	__u64 ticks;  /* of waits; dropped counts ticks, too */
 };
 
 struct sampler_control { /* of one CPU's ring */
@@ -81,7 +82,8 @@ struct sampler_control { /* of one CPU's ring */
 	 * it. */
 	__u64 clock_at;
 	__u64 clock_offset;
-	__u64 clock_asked; /* number of comparisons, up to CLOCK_FIRST */
+	__u32 clock_asked; /* number of comparisons, up to CLOCK_FIRST */
+	__u32 busy;	   /* a sample is being taken; only if waits are sampled */
 	/* The thread whose segments were last searched, and the generation up to which they are
 	 * sent. */
 	__u64 tid;
@@ -93,7 +95,7 @@ struct sampler_control { /* of one CPU's ring */
 	struct sampler_counts of[SAMPLER_EVENTS];
 };
 
-PCCE_ASSERT_SIZE(sampler_control, 128 + SAMPLER_EVENTS * 32);
+PCCE_ASSERT_SIZE(sampler_control, 128 + SAMPLER_EVENTS * 40);
 PCCE_ASSERT_OFFSET(sampler_control, tail, 64);
 
 PCCE_STATIC_ASSERT(SAMPLER_SKIP + sizeof(struct pcce_sample) ==
@@ -109,6 +111,28 @@ PCCE_STATIC_ASSERT(SAMPLER_SKIP + sizeof(struct pcce_sample) ==
 struct sampler_sent {
 	__u64 tid;
 	__u64 generation;
+};
+
+/* Threads whose waits can be sampled at a time. */
+#define SAMPLER_THREADS 16384
+
+/* What is read of a thread page: its header and both halves. */
+#define SAMPLER_PAGE_BYTES \
+	(__builtin_offsetof(struct pcce_page, entry) + PCCE_OFF_HALF + PCCE_OFF_FULL)
+
+/* What is known of the waits of a thread. Times are those of bpf_ktime_get_ns(). */
+struct sampler_wait {
+	__u64 since;  /* it has no CPU since then; 0: it has one */
+	__u64 woken;  /* it is runnable since then; 0: it is blocked */
+	__u64 now;    /* ns of its time off CPUs that are in the current period */
+	__u64 tick;   /* ns from the beginning of this period to its tick */
+	__u32 ticked; /* the tick has passed */
+	__u32 reason; /* PCCE_WAIT_* */
+	/* When it left its CPU: registers, the address of its thread page, and what was read
+	 * there. page 0: it has none, or it is not known. */
+	__u64 ip, sp, r11, page;
+	__u64 switches; /* the kernel's count of those of the thread; 0: nothing was noted */
+	__u8 head[SAMPLER_PAGE_BYTES];
 };
 
 /* A process that a tracepoint recording follows. */

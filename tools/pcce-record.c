@@ -38,7 +38,9 @@ enum {
 	OPT_BURST,
 	OPT_ONLY,
 	OPT_PER_THREAD,
-	OPT_SHOW
+	OPT_SHOW,
+	OPT_OFF_CPU,
+	OPT_WALL
 };
 
 static struct event_list sampled_events; /* those of -e */
@@ -70,6 +72,11 @@ static const struct argp_option options[] = {
 	 "Sample on these events of those below (default: cpu-clock), or tracepoints as "
 	 "SYSTEM:NAME; :u or :k: only user code or the kernel; /freq=HZ/ or /period=N/: how often; "
 	 "-e can be repeated",
+	 0},
+	{"off-cpu", OPT_OFF_CPU, NULL, 0,
+	 "Sample the time that threads wait or have no CPU: the same as -e off-cpu (bpf)", 0},
+	{"wall", OPT_WALL, NULL, 0,
+	 "Sample all time of threads, on CPUs and off them: the same as -e cpu-clock,off-cpu (bpf)",
 	 0},
 	{"sampler", 'b', "NAME", 0,
 	 "Sample with one of the samplers below, or auto (default: the best that works)", 0},
@@ -309,6 +316,10 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 	case OPT_BURST:
 		o->bursts = option_burst(state, arg);
 		break;
+	case OPT_OFF_CPU:
+	case OPT_WALL:
+		arg = key == OPT_WALL ? "cpu-clock,off-cpu" : "off-cpu";
+		/* fallthrough */
 	case 'e':
 		if (event_list_add(&sampled_events, arg, &why))
 			message_usage(state, "%s", why.text);
@@ -438,6 +449,8 @@ int main(int argc, char **argv)
 			     o.count && !o.sampled ? 1 : rate.period);
 	o.events = sampled_events.of;
 	o.n_events = sampled_events.n;
+	for (uint32_t i = 0; i < o.n_events; i++)
+		o.waits |= perf_event_is_waits(o.events[i].name);
 	status = record_run(&o, &complete);
 	if (show && complete)
 		show_recording(&o);

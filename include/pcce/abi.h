@@ -294,8 +294,24 @@ PCCE_ASSERT_OFFSET(pcce_page, entry, 128);
 
 /* The thread was in the kernel, and its call stack there is known: see kip below. */
 #define PCCE_SAMPLE_KERNEL_STACK 262144u
-/* Most frames of it. If it has as many, outer ones may be missing. */
+/* Between a sampler and the recorder only: a sample without weight, which brings segments. */
+#define PCCE_SAMPLE_CARRIER 524288u
+/* Most frames of a stack of the kernel, with a reason for a wait. If it has as many functions, or
+ * one less, outer ones may be missing. */
 #define PCCE_KERNEL_FRAMES 127
+#define PCCE_KERNEL_FRAMES_MAX (PCCE_KERNEL_FRAMES - 1)
+
+/*
+ * Why a thread had no CPU: the outermost "frame" of the kernel's stack of a wait. No function has
+ * such an address.
+ */
+#define PCCE_WAIT_BLOCKED 1u	     /* it waits for something */
+#define PCCE_WAIT_UNINTERRUPTIBLE 2u /* signals do not end the wait */
+#define PCCE_WAIT_IO 3u		     /* for a disk or the like */
+#define PCCE_WAIT_STOPPED 4u	     /* by a signal or a debugger */
+#define PCCE_WAIT_PREEMPTED 5u	     /* it was running, and lost its CPU */
+#define PCCE_WAIT_RUNNABLE 6u	     /* the wait is over, and no CPU is free */
+#define PCCE_WAITS 16u		     /* all are below */
 
 /* Registers at the beginning of such a copy: rbx, rbp, r10, r12, r13, r14, r15, rdi. */
 #define PCCE_COPY_REGISTERS 8

@@ -174,6 +174,15 @@ static int add_kernel_frame(struct pcce_decode_context *c, uint64_t kip)
 	return add_api_frame(c, &frame, name, 0);
 }
 
+/* What the thread waits for. */
+static int add_wait_frame(struct pcce_decode_context *c, uint32_t name)
+{
+	struct pcce_decode_frame frame = frame_of(c, UINT32_MAX);
+
+	frame.kind = PCCE_DECODE_KERNEL;
+	return add_api_frame(c, &frame, name, 0);
+}
+
 /* The innermost frames of a sample that was taken in the kernel. */
 static int add_kernel(struct pcce_decode_context *c, const struct stream_event *of)
 {
@@ -182,7 +191,9 @@ static int add_kernel(struct pcce_decode_context *c, const struct stream_event *
 	int r = n ? 0 : add_kernel_frame(c, 0);
 
 	for (size_t i = 0; i < n && !r; i++)
-		r = add_kernel_frame(c, frames[i]);
+		r = i + 1 == n && frames[i] < PCCE_WAITS
+			    ? add_wait_frame(c, frame_names_wait(c->names, c->kernel, frames, n))
+			    : add_kernel_frame(c, frames[i]);
 	return r;
 }
 

@@ -133,3 +133,42 @@ uint32_t frame_names_kernel(struct symbol_table *names, uint32_t kernel, uint64_
 	*known = frame_names_chain(names, kernel, kip, &chain);
 	return *known ? chain->function : symbol_table_intern(names, PCCE_MODULE_KERNEL);
 }
+
+/* What functions of the kernel say about the reason for a wait. */
+static const struct {
+	const char *part; /* of a name */
+	const char *name;
+} wait_names[] = {
+	{"page_fault", "[waiting: page fault]"},
+	{"nanosleep", "[waiting: sleep]"},
+	{"futex", "[waiting: futex]"},
+	{"mutex_lock", "[waiting: lock in the kernel]"},
+	{"rwsem_down", "[waiting: lock in the kernel]"},
+};
+
+static const char *name_of_wait(struct symbol_table *names, uint32_t kernel, const uint64_t *frames,
+				size_t n)
+{
+	const struct symbol_table_entry *chain;
+
+	for (size_t k = 0; k < sizeof(wait_names) / sizeof(wait_names[0]); k++)
+		for (size_t i = 0; i + 1 < n; i++)
+			if (frame_names_chain(names, kernel, frames[i], &chain) &&
+			    strstr(symbol_table_string(names, chain->function), wait_names[k].part))
+				return wait_names[k].name;
+	return "[waiting]";
+}
+
+uint32_t frame_names_wait(struct symbol_table *names, uint32_t kernel, const uint64_t *frames,
+			  size_t n)
+{
+	static const char *const reasons[PCCE_WAITS] = {
+		[PCCE_WAIT_IO] = "[waiting: I/O]",
+		[PCCE_WAIT_STOPPED] = "[stopped]",
+		[PCCE_WAIT_PREEMPTED] = "[preempted]",
+		[PCCE_WAIT_RUNNABLE] = "[runnable]",
+	};
+	const char *name = reasons[frames[n - 1] % PCCE_WAITS];
+
+	return symbol_table_intern(names, name ? name : name_of_wait(names, kernel, frames, n));
+}

@@ -56,4 +56,9 @@ uint32_t frame_names_get(struct symbol_table *names, const struct frame_names_ke
  * symbols have it. UINT32_MAX: no memory. */
 uint32_t frame_names_kernel(struct symbol_table *names, uint32_t kernel, uint64_t kip, bool *known);
 
+/* The name of what a thread waits for: of the outermost of n frames of the kernel, which is a
+ * PCCE_WAIT_*. UINT32_MAX: no memory. */
+uint32_t frame_names_wait(struct symbol_table *names, uint32_t kernel, const uint64_t *frames,
+			  size_t n);
+
 #endif

@@ -43,7 +43,8 @@ static struct format_unit unit_of(const char *event, uint64_t frequency, uint64_
 
 	/* A sample of a clock event is worth one period in nanoseconds, given directly or by the
 	 * frequency. */
-	if (!is_clock(event, "cpu-clock") && !is_clock(event, "task-clock"))
+	if (!is_clock(event, "cpu-clock") && !is_clock(event, "task-clock") &&
+	    !is_clock(event, "off-cpu"))
 		return u;
 	if (!frequency && !period)
 		return u;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "filter/carriers.h"
 #include "filter/disk_room.h"
 #include "filter/frames.h"
 #include "filter/hot.h"
@@ -52,10 +53,13 @@ int chain_build(struct chain *c, const struct chain_config *config, struct error
 	add_stage(c, record_modules_stage(m));
 	if (config->watch)
 		add_stage(c, config->watch);
-	if (o->only || o->hot || o->restorer) {
+	if (o->only || o->hot || o->restorer || o->waits) {
 		state = state_new(m);
 		add_stage(c, (struct stream *)state);
 	}
+	/* --only completes what it keeps, and --hot writes whole stacks. */
+	if (o->waits && !c->incomplete)
+		add_stage(c, carriers_new(o->only || o->hot ? NULL : state->stacks));
 	if (config->sampler && !c->incomplete) {
 		c->accounts = accounts_new(sampler, o->sampled ? 2 : o->count ? 1 : o->n_events);
 		add_stage(c, (struct stream *)c->accounts);

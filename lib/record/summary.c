@@ -15,6 +15,7 @@
 #include "record/record.h"
 #include "record/say.h"
 #include "record/summary.h"
+#include "sampler/perf_event.h"
 #include <pcce/datafile.h>
 
 /* Whether the program has a table; TABLE_FOUND also if its file cannot be read. */
@@ -128,8 +129,10 @@ static void warn_of_losses(const struct record_summary *s)
 			  "program was running on that CPU"
 			: "were lost: threads sleep often, or the clock was late",
 		!strcmp(s->sampler, "bpf") ? ", or -b kmod" : "");
-	warn_of(s, s->account->due.merged, s->account->samples / 10,
-		"merged into others, which have their weights: they came too fast", "");
+	/* Each wait is one sample, however long it is. */
+	if (!perf_event_is_waits(s->event->name))
+		warn_of(s, s->account->due.merged, s->account->samples / 10,
+			"merged into others, which have their weights: they came too fast", "");
 }
 
 static void print_count_summary(const struct record_summary *s)

@@ -151,7 +151,7 @@ static int add_kernel_addresses(struct job *j, const struct stream_event *of)
 	int err = 0;
 
 	for (size_t i = 0; i < n && !err; i++)
-		err = address_list_add(&j->kernel, frames[i]);
+		err = frames[i] < PCCE_WAITS ? 0 : address_list_add(&j->kernel, frames[i]);
 	return err;
 }
 

@@ -92,6 +92,18 @@ static struct sampler_bpf *first_program(const struct sampler *s)
 	return s->probes[0].skel;
 }
 
+/* Returns the ns between two samples of a clock. */
+static uint64_t clock_period(const struct probe *p)
+{
+	return p->attr.freq ? 1000000000 / p->attr.sample_freq : p->attr.sample_period;
+}
+
+/* Whether each thread has its own event of perf. */
+static bool is_of_threads(const struct probe *p)
+{
+	return p->kind != PERF_EVENT_TRACEPOINT && p->kind != PERF_EVENT_WAITS;
+}
+
 /* ---- checks ------------------------------------------------------------------ */
 
 static bool has_capability(unsigned int bit)
@@ -121,9 +133,9 @@ static int check_privilege(struct error *why)
 static int try_event(const struct sampler_event *e, enum sampler_copy copy, struct error *why)
 {
 	struct perf_event_attr attr;
+	struct bpf_program_config config = {.attr = &attr, .copy = copy, .wait_period = 1};
 	struct sampler_bpf *skel;
-	enum perf_event_kind kind;
-	int event, err = perf_event_make_attr(e, &attr, &kind, why);
+	int event, err = perf_event_make_attr(e, &attr, &config.kind, why);
 
 	if (!err)
 		err = check_privilege(why);
@@ -132,9 +144,11 @@ static int try_event(const struct sampler_event *e, enum sampler_copy copy, stru
 	event = perf_event_create(&attr, 0, -1);
 	if (event < 0)
 		return perf_event_explain(e, -errno, why);
-	err = bpf_program_load(kind, &attr, copy, 0, NULL, &skel, why);
+	err = bpf_program_load(&config, &skel, why);
 	if (!err) {
-		err = bpf_program_attach(skel, kind, event);
+		err = config.kind == PERF_EVENT_WAITS
+			      ? 0
+			      : bpf_program_attach(skel, config.kind, event);
 		if (err)
 			error_set(why, 0, "cannot run a BPF program on the event %s: %s", e->name,
 				  strerror(-err));
@@ -187,19 +201,39 @@ static int add_bpf_sample(void *ctx, const struct pcce_sample *sample, size_t si
 
 	if (event_queue_add(s->delivery, sample, size, kernel))
 		return -ENOMEM;
-	s->probes[sample->event % SAMPLER_EVENTS].taken++;
+	s->probes[sample->event % SAMPLER_EVENTS].taken += !(sample->flags & PCCE_SAMPLE_CARRIER);
 	return 0;
 }
 
-static int prepare_probe(struct sampler *s, struct probe *p, const struct sampler_event *event,
-			 struct error *why)
+static int load_probe(struct sampler *s, struct probe *p, struct error *why)
 {
-	int err = perf_event_make_attr(event, &p->attr, &p->kind, why);
+	struct bpf_program_config config = {
+		.kind = p->kind,
+		.attr = &p->attr,
+		.copy = s->config.copy,
+		.number = (uint32_t)(p - s->probes),
+		.wait_period = p->kind == PERF_EVENT_WAITS ? clock_period(p) : 0,
+		.first = p == s->probes ? NULL : first_program(s),
+	};
 
-	p->event = event;
-	return err ? err
-		   : bpf_program_load(p->kind, &p->attr, s->config.copy, (uint32_t)(p - s->probes),
-				      p == s->probes ? NULL : first_program(s), &p->skel, why);
+	for (uint32_t i = 0; i < s->config.n_events; i++)
+		config.beside_waits |= s->probes[i].kind == PERF_EVENT_WAITS;
+	return bpf_program_load(&config, &p->skel, why);
+}
+
+static int prepare_probes(struct sampler *s, struct error *why)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < s->config.n_events && !err; i++) {
+		struct probe *p = &s->probes[i];
+
+		p->event = &s->config.events[i];
+		err = perf_event_make_attr(p->event, &p->attr, &p->kind, why);
+	}
+	for (uint32_t i = 0; i < s->config.n_events && !err; i++)
+		err = load_probe(s, &s->probes[i], why);
+	return err;
 }
 
 static int bpf_prepare(const struct sampler_config *config, struct sampler **out, struct error *why)
@@ -212,8 +246,7 @@ static int bpf_prepare(const struct sampler_config *config, struct sampler **out
 	if (!s)
 		return -ENOMEM;
 	s->config = *config;
-	for (uint32_t i = 0; i < config->n_events && !err; i++)
-		err = prepare_probe(s, &s->probes[i], &config->events[i], why);
+	err = prepare_probes(s, why);
 	first = first_program(s);
 	if (!err)
 		err = event_queue_open((int64_t *)first->bss->offsets, &first->bss->n_offsets,
@@ -448,7 +481,7 @@ static int bpf_reattach(void *ctx, const struct perf_sideband_event *exec)
 	if (d)
 		closedir(d);
 	for (uint32_t i = 0; i < s->config.n_events && !err; i++)
-		if (s->probes[i].kind != PERF_EVENT_TRACEPOINT)
+		if (is_of_threads(&s->probes[i]))
 			err = reattach_probe(&s->probes[i], exec, tids, n);
 	return err;
 }
@@ -459,7 +492,7 @@ static int bpf_start(struct sampler *s, pid_t pid, struct error *why)
 	int err;
 
 	for (uint32_t i = 0; i < s->config.n_events; i++)
-		removable |= s->probes[i].kind != PERF_EVENT_TRACEPOINT;
+		removable |= is_of_threads(&s->probes[i]);
 	/* The rings must be read in time even if the recorded threads keep all CPUs busy. If this
 	 * is not permitted, continue without it. */
 	setpriority(PRIO_PROCESS, 0, -10);
@@ -471,15 +504,16 @@ static int bpf_start(struct sampler *s, pid_t pid, struct error *why)
 	for (uint32_t i = 0; i < s->config.n_events && !err; i++) {
 		struct probe *p = &s->probes[i];
 
-		if (p->kind != PERF_EVENT_TRACEPOINT) {
+		if (is_of_threads(p)) {
 			err = s->config.target ? start_running(s, p, why)
 					       : start_command(s, p, why);
 			continue;
 		}
-		if (!follows)
+		if (!follows || p->kind == PERF_EVENT_WAITS)
 			err = follow_process(s, p, why);
 		follows = true;
-		err = err ? err : start_tracepoint(p, why);
+		if (!err && p->kind == PERF_EVENT_TRACEPOINT)
+			err = start_tracepoint(p, why);
 	}
 	return err;
 }
@@ -525,12 +559,6 @@ static struct event_counts read_events(const struct probe *p)
 		sum.running += one.running;
 	}
 	return sum;
-}
-
-/* Returns the ns between two samples of a clock. */
-static uint64_t clock_period(const struct probe *p)
-{
-	return p->attr.freq ? 1000000000 / p->attr.sample_freq : p->attr.sample_period;
 }
 
 /* Whether the event is a clock whose samples are known to be due. One that leaves out the kernel or
@@ -621,10 +649,16 @@ static int bpf_poll(struct sampler *s, struct stream *sink, int timeout_ms)
 
 static int bpf_stop(struct sampler *s, struct stream *sink)
 {
+	int err = 0, end;
+
 	for (uint32_t i = 0; i < s->config.n_events; i++)
 		for (size_t k = 0; k < s->probes[i].n_fds; k++)
 			ioctl(s->probes[i].fds[k], PERF_EVENT_IOC_DISABLE, 0);
-	return bpf_turn(s, sink, true);
+	for (uint32_t i = 0; i < s->config.n_events; i++)
+		if (s->probes[i].kind == PERF_EVENT_WAITS && !err)
+			err = bpf_program_end_waits(s->probes[i].skel);
+	end = bpf_turn(s, sink, true);
+	return err ? err : end;
 }
 
 /*
@@ -645,6 +679,11 @@ static void account_probe(const struct probe *p, struct sampler_due *due)
 		break;
 	case PERF_EVENT_TRACEPOINT:
 		due->known = bpf_counts_missed();
+		break;
+	case PERF_EVENT_WAITS: /* a sample has the ticks of a wait, and so has a loss */
+		due->known = true;
+		due->due = p->told.ticks;
+		due->merged = due->due - p->told.dropped - p->taken;
 		break;
 	}
 }

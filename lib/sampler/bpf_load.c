@@ -72,11 +72,42 @@ static int share_maps(struct sampler_bpf *skel, const struct sampler_bpf *first)
 	return err;
 }
 
-int bpf_program_load(enum perf_event_kind kind, const struct perf_event_attr *attr,
-		     enum sampler_copy copy, uint32_t number, const struct sampler_bpf *first,
-		     struct sampler_bpf **out, struct error *why)
+static void set_constants(struct sampler_bpf *skel, const struct bpf_program_config *c, int cpus)
 {
-	bool tracepoint = kind == PERF_EVENT_TRACEPOINT;
+	bool perf = c->kind == PERF_EVENT_CLOCK || c->kind == PERF_EVENT_COUNT;
+
+	set_pid_namespace(skel);
+	skel->rodata->event_number = c->number;
+	skel->rodata->weighted = c->kind == PERF_EVENT_COUNT;
+	skel->rodata->event_known = perf && kernel_has("bpf_cast_to_kern_ctx");
+	skel->rodata->event_clock = skel->rodata->event_known && is_cpu_clock(c->attr);
+	skel->rodata->event_timer = skel->rodata->event_known && c->kind == PERF_EVENT_CLOCK;
+	skel->rodata->segment_shift = bpf_ring_shift(cpus);
+	skel->rodata->copy_stacks = c->copy;
+	skel->rodata->kernel_stacks = !c->attr->exclude_kernel;
+	skel->rodata->beside_waits = c->beside_waits;
+	skel->rodata->wait_period = c->wait_period;
+}
+
+static void choose_programs(struct sampler_bpf *skel, enum perf_event_kind kind)
+{
+	bool waits = kind == PERF_EVENT_WAITS, tracepoint = kind == PERF_EVENT_TRACEPOINT,
+	     follows = waits || tracepoint;
+
+	bpf_program__set_autoload(skel->progs.on_event, !follows);
+	bpf_program__set_autoload(skel->progs.on_tracepoint, tracepoint);
+	bpf_program__set_autoload(skel->progs.on_switch, waits);
+	bpf_program__set_autoload(skel->progs.on_wakeup, waits);
+	bpf_program__set_autoload(skel->progs.on_wakeup_new, waits);
+	bpf_program__set_autoload(skel->progs.on_end, waits);
+	bpf_program__set_autoload(skel->progs.on_fork, follows);
+	bpf_program__set_autoload(skel->progs.on_exec, follows);
+	bpf_program__set_autoload(skel->progs.on_exit, follows);
+}
+
+int bpf_program_load(const struct bpf_program_config *c, struct sampler_bpf **out,
+		     struct error *why)
+{
 	struct sampler_bpf *skel;
 	int cpus = libbpf_num_possible_cpus(), err;
 
@@ -89,26 +120,16 @@ int bpf_program_load(enum perf_event_kind kind, const struct perf_event_attr *at
 	skel = sampler_bpf__open();
 	if (!skel)
 		return error_set(why, -errno, "cannot open the BPF program: %s", strerror(errno));
-	set_pid_namespace(skel);
-	skel->rodata->event_number = number;
-	skel->rodata->weighted = kind == PERF_EVENT_COUNT;
-	skel->rodata->event_known = !tracepoint && kernel_has("bpf_cast_to_kern_ctx");
-	skel->rodata->event_clock = skel->rodata->event_known && is_cpu_clock(attr);
-	skel->rodata->event_timer = skel->rodata->event_known && kind == PERF_EVENT_CLOCK;
-	skel->rodata->segment_shift = bpf_ring_shift(cpus);
-	skel->rodata->copy_stacks = copy;
-	skel->rodata->kernel_stacks = !attr->exclude_kernel;
+	set_constants(skel, c, cpus);
+	choose_programs(skel, c->kind);
 	bpf_map__set_max_entries(skel->maps.controls, (uint32_t)cpus);
-	if (copy != SAMPLER_COPY_NONE)
+	if (c->copy != SAMPLER_COPY_NONE)
 		bpf_map__set_max_entries(skel->maps.blocks, (uint32_t)cpus);
 	bpf_map__set_max_entries(skel->maps.rings, (uint32_t)cpus * SAMPLER_SEGMENTS);
 	bpf_map__set_value_size(skel->maps.rings, bpf_ring_element(cpus));
-	bpf_program__set_autoload(skel->progs.on_event, !tracepoint);
-	bpf_program__set_autoload(skel->progs.on_tracepoint, tracepoint);
-	bpf_program__set_autoload(skel->progs.on_fork, tracepoint);
-	bpf_program__set_autoload(skel->progs.on_exec, tracepoint);
-	bpf_program__set_autoload(skel->progs.on_exit, tracepoint);
-	err = first ? share_maps(skel, first) : 0;
+	if (c->kind == PERF_EVENT_WAITS)
+		bpf_map__set_max_entries(skel->maps.waits, SAMPLER_THREADS);
+	err = c->first ? share_maps(skel, c->first) : 0;
 	if (!err)
 		err = sampler_bpf__load(skel);
 	if (err) {
@@ -139,6 +160,27 @@ int bpf_program_attach(const struct sampler_bpf *skel, enum perf_event_kind kind
 								    : skel->progs.on_event);
 
 	return ioctl(event, PERF_EVENT_IOC_SET_BPF, program) ? -errno : 0;
+}
+
+int bpf_program_end_waits(struct sampler_bpf *skel)
+{
+	struct bpf_link **const links[] = {&skel->links.on_switch, &skel->links.on_wakeup,
+					   &skel->links.on_wakeup_new};
+	char nothing[64];
+	int fd, err = 0;
+
+	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
+		bpf_link__destroy(*links[i]);
+		*links[i] = NULL;
+	}
+	fd = bpf_iter_create(bpf_link__fd(skel->links.on_end));
+	if (fd < 0)
+		return -errno;
+	while ((err = (int)read(fd, nothing, sizeof(nothing))) > 0)
+		;
+	err = err < 0 ? -errno : 0;
+	close(fd);
+	return err;
 }
 
 bool bpf_counts_missed(void)

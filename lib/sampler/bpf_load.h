@@ -9,14 +9,27 @@
 #include "sampler.skel.h"
 #include "base/error.h"
 
-/* Loads the program of one event. number: of this event. first: a program of the same recording,
- * whose maps it shares; NULL: it is the first. Returns 0, or -errno with the reason in why. */
-int bpf_program_load(enum perf_event_kind kind, const struct perf_event_attr *attr,
-		     enum sampler_copy copy, uint32_t number, const struct sampler_bpf *first,
-		     struct sampler_bpf **out, struct error *why);
+/* The programs of one event. */
+struct bpf_program_config {
+	enum perf_event_kind kind;
+	const struct perf_event_attr *attr;
+	enum sampler_copy copy;
+	uint32_t number;	/* of the event */
+	uint64_t wait_period;	/* ns; PERF_EVENT_WAITS only */
+	bool beside_waits;	/* an event of the recording is of this kind */
+	/* Programs of the same recording, whose maps they share; NULL: they are the first. */
+	const struct sampler_bpf *first;
+};
+
+/* Loads them. Returns 0, or -errno with the reason in why. */
+int bpf_program_load(const struct bpf_program_config *c, struct sampler_bpf **out,
+		     struct error *why);
 
 /* Makes the event run the program. 0 or -errno. */
 int bpf_program_attach(const struct sampler_bpf *skel, enum perf_event_kind kind, int event);
+
+/* Stops the programs for waits, and takes samples of all threads that still wait. 0 or -errno. */
+int bpf_program_end_waits(struct sampler_bpf *skel);
 
 /* Whether the kernel counts what bpf_program_missed() returns. */
 bool bpf_counts_missed(void);

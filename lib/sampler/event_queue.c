@@ -205,7 +205,7 @@ static void number_kernel_stack(struct event_queue *s, struct pcce_sample *sampl
 	uint64_t frames[PCCE_KERNEL_FRAMES];
 
 	for (uint32_t i = 0; i < n; i++)
-		frames[i] = from[i] - (i ? 1 : 0);
+		frames[i] = from[i] - (i && from[i] >= PCCE_WAITS ? 1 : 0);
 	stack = kernel_stacks_find(s->kernel, frames, n);
 	if (!stack)
 		sample->flags &= ~PCCE_SAMPLE_KERNEL_STACK;

@@ -26,6 +26,7 @@ static const struct known_event {
 } events[] = {
 	{"cpu-clock", NULL, SW(CPU_CLOCK), PERF_EVENT_CLOCK},
 	{"task-clock", NULL, SW(TASK_CLOCK), PERF_EVENT_CLOCK},
+	{"off-cpu", NULL, SW(DUMMY), PERF_EVENT_WAITS},
 	{"page-faults", "faults", SW(PAGE_FAULTS), PERF_EVENT_COUNT},
 	{"minor-faults", NULL, SW(PAGE_FAULTS_MIN), PERF_EVENT_COUNT},
 	{"major-faults", NULL, SW(PAGE_FAULTS_MAJ), PERF_EVENT_COUNT},
@@ -143,6 +144,13 @@ bool perf_event_is_rare(const char *name)
 		 : strchr(name, ':') != NULL;
 }
 
+bool perf_event_is_waits(const char *name)
+{
+	const struct known_event *e = find_event(name);
+
+	return e && e->kind == PERF_EVENT_WAITS;
+}
+
 /* Reads the modifiers of perf: u and k mean only user code or the kernel, each p more precision. */
 static int parse_modifiers(const char *name, struct perf_event_attr *attr, struct error *why)
 {
@@ -232,6 +240,10 @@ int perf_event_make_attr(const struct sampler_event *event, struct perf_event_at
 				"a sample cannot represent more than %u events, and the period of "
 				"%s is longer; use a smaller -c",
 				UINT32_MAX, event->name);
+	if (!err && *kind == PERF_EVENT_WAITS && (attr->exclude_kernel || attr->exclude_user))
+		err = error_set(why, -EINVAL,
+				"the event %s has no modifiers: who waits is in the kernel",
+				event->name);
 	return err;
 }
 

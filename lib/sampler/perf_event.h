@@ -14,6 +14,7 @@ enum perf_event_kind {
 	PERF_EVENT_CLOCK,      /* a sample represents a span of time */
 	PERF_EVENT_COUNT,      /* a sample represents a number of events */
 	PERF_EVENT_TRACEPOINT, /* each event is a sample */
+	PERF_EVENT_WAITS,      /* a sample represents time off CPUs: no event of perf */
 };
 
 /* Prints the names of all events but tracepoints, in lines of at most 78 columns. */
@@ -23,6 +24,9 @@ void perf_event_print_names(FILE *out);
  * clocks, and tracepoints. With a frequency, the kernel guesses how many events a sample of them
  * represents, and is mostly wrong. */
 bool perf_event_is_rare(const char *name);
+
+/* Whether the event are waits (PERF_EVENT_WAITS). */
+bool perf_event_is_waits(const char *name);
 
 /* Sets all attributes for sampling a command or a process, and what modifiers such as :u mean.
  * 0, or -errno with the reason in why. */

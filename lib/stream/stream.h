@@ -4,7 +4,7 @@
  * writer of a recording, a profile and a merge take.
  *
  *     sources   bpf | self | kmod | count | recording
- *     stages    room -> modules -> state -> accounts -> only -> hot | frames
+ *     stages    room -> modules -> state -> carriers -> accounts -> only -> hot | frames
  *     ends      writer | profile | merge | libpcce-decode
  *
  * A stage is a struct that begins with a struct stream. It has a function for each kind of thing

@@ -269,21 +269,27 @@ void tree_builder_line(const struct tree_builder *b, struct tree_place p, struct
 }
 
 /* line: where it is called; only user code has lines. */
-static uint32_t add_kernel_node(struct tree_builder *b, uint32_t parent, uint64_t address,
-				const struct tree_line *line)
+static uint32_t add_kernel_name(struct tree_builder *b, uint32_t parent, uint32_t name,
+				uint32_t module, const struct tree_line *line)
 {
 	struct cct_key key = {.kind = DECODE_FRAME_FOREIGN,
 			      .flags = CCT_KERNEL,
-			      .module = UINT32_MAX,
+			      .module = module,
 			      .func = PCCE_NONE,
+			      .name = name,
 			      .file = line->file,
 			      .line = line->line};
-	bool known;
 
-	key.name = frame_names_kernel(b->names, b->kernel, address, &known);
-	if (known)
-		key.module = b->kernel;
-	return key.name == UINT32_MAX ? UINT32_MAX : cct_child(b->tree, parent, &key);
+	return name == UINT32_MAX ? UINT32_MAX : cct_child(b->tree, parent, &key);
+}
+
+static uint32_t add_kernel_node(struct tree_builder *b, uint32_t parent, uint64_t address,
+				const struct tree_line *line)
+{
+	bool known;
+	uint32_t name = frame_names_kernel(b->names, b->kernel, address, &known);
+
+	return add_kernel_name(b, parent, name, known ? b->kernel : UINT32_MAX, line);
 }
 
 uint32_t tree_builder_kernel(struct tree_builder *b, uint32_t parent, const uint64_t *frames,
@@ -297,8 +303,14 @@ uint32_t tree_builder_kernel(struct tree_builder *b, uint32_t parent, const uint
 	tree_builder_line(b, user, &line);
 	if (!n)
 		return add_kernel_node(b, parent, 0, &line);
+	if (frames[n - 1] < PCCE_WAITS) {
+		node = add_kernel_name(b, node, frame_names_wait(b->names, b->kernel, frames, n),
+				       UINT32_MAX, &line);
+		line = (struct tree_line){0};
+		n--;
+	}
 	/* Outer frames may be missing. */
-	if (n == PCCE_KERNEL_FRAMES) {
+	if (n >= PCCE_KERNEL_FRAMES_MAX && node != UINT32_MAX) {
 		node = add_kernel_node(b, node, 0, &line);
 		line = (struct tree_line){0};
 	}

@@ -55,6 +55,10 @@ static struct sampler_bpf *load_sampler(int cpus)
 	skel->rodata->segment_shift = bpf_ring_shift(cpus);
 	skel->rodata->event_clock = !getenv("NO_EVENT_CLOCK");
 	bpf_program__set_autoload(skel->progs.on_tracepoint, false);
+	bpf_program__set_autoload(skel->progs.on_switch, false);
+	bpf_program__set_autoload(skel->progs.on_wakeup, false);
+	bpf_program__set_autoload(skel->progs.on_wakeup_new, false);
+	bpf_program__set_autoload(skel->progs.on_end, false);
 	bpf_program__set_autoload(skel->progs.on_fork, false);
 	bpf_program__set_autoload(skel->progs.on_exec, false);
 	bpf_program__set_autoload(skel->progs.on_exit, false);

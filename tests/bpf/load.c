@@ -34,7 +34,7 @@
 static char *fresh; /* a page that faults */
 
 static const char *const events[] = {"cpu-clock", "task-clock", "page-faults",
-				     "syscalls:sys_enter_getppid"};
+				     "syscalls:sys_enter_getppid", "off-cpu"};
 
 static const struct shape {
 	const char *name;
@@ -55,6 +55,7 @@ static const struct shape {
 struct check {
 	const struct shape *shape;
 	unsigned int samples, bad;
+	uint64_t carried; /* segments, by samples without weight */
 	struct pcce_sample first_bad;
 };
 
@@ -81,6 +82,10 @@ static int count(void *ctx, const struct pcce_sample *s, size_t size, const uint
 
 	(void)size;
 	(void)kernel;
+	if (s->flags & PCCE_SAMPLE_CARRIER) {
+		c->carried += s->n_segments;
+		return 0;
+	}
 	c->samples++;
 	if (!is_right(s, c->shape) && !c->bad++)
 		c->first_bad = *s;
@@ -98,6 +103,8 @@ static void provoke(enum perf_event_kind kind)
 	for (i = 0; i < SAMPLES; i++) {
 		if (kind == PERF_EVENT_TRACEPOINT) {
 			syscall(SYS_getppid);
+		} else if (kind == PERF_EVENT_WAITS) {
+			usleep(1500);
 		} else {
 			madvise(fresh, 4096, MADV_DONTNEED);
 			*(volatile char *)fresh = 1;
@@ -142,7 +149,8 @@ static bool load(const char *event, struct loaded *l)
 	struct sampler_event config = {.period = 1};
 	struct perf_event_attr attr;
 	struct error why;
-	bool tracepoint;
+	struct bpf_program_config wanted = {.attr = &attr, .wait_period = 1000000};
+	bool system;
 	int err;
 
 	if (strstr(event, "clock")) {
@@ -155,7 +163,10 @@ static bool load(const char *event, struct loaded *l)
 		return stop("the event is known", event, why.text);
 	/* The verifier judges each of these as another program. */
 	for (int copy = SAMPLER_COPY_ALL; copy >= SAMPLER_COPY_NONE; copy--) {
-		if (bpf_program_load(l->kind, &attr, copy, 0, NULL, &l->skel, &why))
+		wanted.kind = l->kind;
+		wanted.copy = (enum sampler_copy)copy;
+		wanted.beside_waits = l->kind == PERF_EVENT_WAITS || copy == SAMPLER_COPY_PAGE;
+		if (bpf_program_load(&wanted, &l->skel, &why))
 			return stop("the kernel loads the program", event, why.text);
 		if (copy == SAMPLER_COPY_NONE)
 			break;
@@ -165,16 +176,18 @@ static bool load(const char *event, struct loaded *l)
 	result(true, "%s: the kernel loads the program", event);
 	l->skel->bss->offsets[0] = (char *)&page - (char *)__builtin_thread_pointer();
 	l->skel->bss->n_offsets = 1;
-	tracepoint = l->kind == PERF_EVENT_TRACEPOINT;
-	attr.inherit = !tracepoint;
+	system = l->kind == PERF_EVENT_TRACEPOINT || l->kind == PERF_EVENT_WAITS;
+	attr.inherit = !system;
 	err = bpf_ring_open(bpf_map__fd(l->skel->maps.controls), bpf_map__fd(l->skel->maps.rings),
 			    libbpf_num_possible_cpus(), &l->rings);
-	if (!err && tracepoint)
+	if (!err && system)
 		err = follow_by_map(l);
-	l->event = err ? -1 : perf_event_create(&attr, tracepoint ? -1 : 0, tracepoint ? 0 : -1);
-	if (!err && l->event < 0)
-		err = -errno;
-	if (!err)
+	l->event = -1;
+	if (!err && l->kind != PERF_EVENT_WAITS) {
+		l->event = perf_event_create(&attr, system ? -1 : 0, system ? 0 : -1);
+		err = l->event < 0 ? -errno : 0;
+	}
+	if (!err && l->kind != PERF_EVENT_WAITS)
 		err = bpf_program_attach(l->skel, l->kind, l->event);
 	return err ? stop("the program is attached", event, strerror(-err)) : true;
 }
@@ -198,9 +211,11 @@ static bool sample(struct loaded *l, const char *event, const struct shape *shap
 	page.id = ID;
 	page.ext = EXT;
 	do {
-		ioctl(l->event, PERF_EVENT_IOC_ENABLE, 0);
+		if (l->event >= 0)
+			ioctl(l->event, PERF_EVENT_IOC_ENABLE, 0);
 		provoke(l->kind);
-		ioctl(l->event, PERF_EVENT_IOC_DISABLE, 0);
+		if (l->event >= 0)
+			ioctl(l->event, PERF_EVENT_IOC_DISABLE, 0);
 		bpf_ring_read(l->rings, count, &c);
 	} while (c.samples < SAMPLES && watch_ms(&w) < PATIENCE);
 	if (c.samples >= SAMPLES && !c.bad)

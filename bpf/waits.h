@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Samples the time that threads spend off a CPU: blocked, or runnable without a CPU.
+ *
+ * It is a clock for each thread that ticks only while the thread has no CPU. The time of a thread
+ * is divided into periods, and each one has one tick at a random place. So waits are sampled in
+ * proportion to their length, whatever their pattern, and the ticks of a thread are its time off
+ * CPUs, to a period. A long wait is one sample whose weight is its ticks.
+ *
+ *  - When a thread leaves a CPU, on_switch() notes the time, why, and its thread page: later, the
+ *    memory of another process may be there. What cannot be noted are segments that no sample has
+ *    carried. Then a sample without weight carries them at once.
+ *  - When it wakes up, on_wakeup() notes the time: from then on, it is runnable.
+ *  - When it has a CPU again, on_switch() counts the ticks. Only if there is one, it takes a sample
+ *    of the page that was noted, and of the kernel's stack, which is still that of the wait.
+ *
+ * When the recording ends, on_end() does the same for all threads that still wait. Waits that began
+ * before the recording are not sampled: nothing was noted.
+ */
+#ifndef PCCE_BPF_WAITS_H
+#define PCCE_BPF_WAITS_H
+
+#include "bpf/take_sample.h"
+
+/* The recorder sets these before loading. */
+const volatile __u64 wait_period; /* ns between two ticks */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* the recorder sets it */
+	__type(key, __u32);
+	__type(value, struct sampler_wait);
+} waits SEC(".maps");
+
+struct sampler_wait nothing; /* zeros, too large for the stack */
+
+/* States of a task, as the kernel defines them in sched.h. */
+#define TASK_UNINTERRUPTIBLE 2
+#define TASK_STOPPED_OR_TRACED 12
+#define TASK_DEAD 128
+
+/* Before Linux 5.14. */
+struct task_struct___old {
+	long state;
+} __attribute__((preserve_access_index));
+
+static __always_inline __u32 task_state(struct task_struct *task)
+{
+	struct task_struct___old *old = (void *)task;
+
+	return bpf_core_field_exists(task->__state) ? BPF_CORE_READ(task, __state)
+						    : (__u32)BPF_CORE_READ(old, state);
+}
+
+/* Tells why a task leaves its CPU. Another CPU may be waking it up already. */
+static __always_inline __u32 wait_reason(struct task_struct *task, __u32 state, int preempted)
+{
+	if (preempted || !state)
+		return PCCE_WAIT_PREEMPTED;
+	if (state & TASK_STOPPED_OR_TRACED)
+		return PCCE_WAIT_STOPPED;
+	if (BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait))
+		return PCCE_WAIT_IO;
+	return state & TASK_UNINTERRUPTIBLE ? PCCE_WAIT_UNINTERRUPTIBLE : PCCE_WAIT_BLOCKED;
+}
+
+/* Returns what is known of the waits of a thread that is followed; else NULL. since: when the wait
+ * began if nothing is known. */
+static __always_inline struct sampler_wait *wait_of(struct task_struct *task, __u64 since)
+{
+	__u32 tid = task->pid;
+	struct sampler_process *p;
+	struct sampler_wait *w;
+
+	if (!tid) /* nothing runs */
+		return NULL;
+	w = bpf_map_lookup_elem(&waits, &tid);
+	if (w)
+		return w;
+	p = find_followed_process(task);
+	if (!p || !p->armed)
+		return NULL;
+	bpf_map_update_elem(&waits, &tid, &nothing, BPF_NOEXIST);
+	w = bpf_map_lookup_elem(&waits, &tid);
+	if (!w)
+		return NULL;
+	w->since = since;
+	w->reason = PCCE_WAIT_BLOCKED;
+	w->tick = wait_period ? bpf_get_prandom_u32() % wait_period : 0;
+	return w;
+}
+
+/* Lets the thread's clock run for that many ns. Returns the number of ticks. */
+static __always_inline __u64 wait_ticks(struct sampler_wait *w, __u64 ns)
+{
+	__u64 end = w->now + ns, periods, ticks;
+
+	if (!wait_period)
+		return 0;
+	/* Each period that is over had its tick, the first one perhaps before. */
+	periods = end / wait_period;
+	ticks = periods && w->ticked ? periods - 1 : periods;
+	w->now = end;
+	if (periods) {
+		w->now = end % wait_period;
+		w->tick = bpf_get_prandom_u32() % wait_period;
+		w->ticked = 0;
+	}
+	if (!w->ticked && w->now >= w->tick) {
+		w->ticked = 1;
+		ticks++;
+	}
+	return ticks;
+}
+
+/* Takes a sample that represents a number of ticks, at the end of a wait. */
+static __noinline int sample_wait(void *ctx, struct task_struct *task, const struct sampler_wait *w,
+				  __u64 ticks, __u32 reason)
+{
+	const struct sampler_moment moment = {.task = task,
+					      .wait = w,
+					      .weight = ticks > 0xffffffff ? 0xffffffff
+									   : (__u32)ticks,
+					      .reason = reason};
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct sampler_control *control = bpf_map_lookup_elem(&controls, &cpu);
+
+	if (!w || !control)
+		return 0;
+	counts_of(control)->ticks += moment.weight;
+	return sample_thread(ctx, NULL, &moment);
+}
+
+/* Takes a sample that only brings segments of the current thread. */
+static __noinline int sample_carrier(void *ctx, struct task_struct *task)
+{
+	const struct sampler_moment carrier = {.task = task};
+
+	return sample_thread(ctx, NULL, &carrier);
+}
+
+/* Returns how often the thread has left a CPU. */
+static __always_inline __u64 count_switches(struct task_struct *task)
+{
+	return task->nvcsw + task->nivcsw;
+}
+
+/* Notes what a sample needs of the current thread, which leaves its CPU. */
+static __always_inline void note_context(void *ctx, struct task_struct *task,
+					 struct sampler_wait *w)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	__u32 cpu = bpf_get_smp_processor_id(), index = (__u32)task->pid % SAMPLER_SENT;
+	struct sampler_control *control = bpf_map_lookup_elem(&controls, &cpu);
+	struct sampler_sent *known = bpf_map_lookup_elem(&sent, &index);
+	struct pcce_page *head = (struct pcce_page *)w->head;
+	struct pcce_page_stack stack = {};
+
+	if (!control || !known)
+		return;
+	w->ip = regs->ip;
+	w->sp = regs->sp;
+	w->r11 = regs->r11;
+	w->switches = count_switches(task);
+	w->page = locate_thread_page(w->head, task->thread.fsbase, control);
+	if (w->page && belongs_to_other(task, regs->orig_ax, head->tid))
+		w->page = 0;
+	if (!w->page)
+		return;
+	/* Segments cannot be read later. */
+	pcce_page_describe(&stack, head, w->page);
+	if (!stack.n_below)
+		return;
+	stack.below = (stack.upper ? *(struct pcce_entry *)(w->head + HEAD + PCCE_OFF_HALF - 16)
+				   : head->base)
+			      .id;
+	if (known->tid != (__u32)task->pid || !pcce_all_sent(&stack, known->generation))
+		sample_carrier(ctx, task);
+}
+
+/* The thread leaves its CPU. */
+static __always_inline void begin_wait(void *ctx, struct task_struct *task, __u64 now,
+				       int preempted)
+{
+	__u32 state = task_state(task), tid = task->pid;
+	struct sampler_wait *w = wait_of(task, now);
+
+	if (!w)
+		return;
+	if (state & TASK_DEAD) {
+		bpf_map_delete_elem(&waits, &tid);
+		return;
+	}
+	note_context(ctx, task, w);
+	w->since = now;
+	w->reason = wait_reason(task, state, preempted);
+	w->woken = w->reason == PCCE_WAIT_PREEMPTED ? now : 0;
+}
+
+/* The wait ends, or the recording does. */
+static __always_inline void end_wait(void *ctx, struct task_struct *task, struct sampler_wait *w,
+				     __u64 now)
+{
+	__u64 blocked, runnable;
+	__u32 reason;
+
+	/* The place of a wait that began before the recording is not known. */
+	if (!w || !w->since || !w->switches)
+		return;
+	runnable = w->woken ? now - w->woken : 0;
+	blocked = wait_ticks(w, now - w->since - runnable);
+	runnable = wait_ticks(w, runnable);
+	reason = w->reason;
+	w->since = w->woken = 0;
+	if (blocked)
+		sample_wait(ctx, task, w, blocked, reason);
+	if (!runnable)
+		return;
+	sample_wait(ctx, task, w, runnable,
+		    reason == PCCE_WAIT_PREEMPTED ? reason : PCCE_WAIT_RUNNABLE);
+}
+
+SEC("tp_btf/sched_switch")
+int on_switch(__u64 *args)
+{
+	struct task_struct *next = (struct task_struct *)args[2];
+	__u64 now = bpf_ktime_get_ns();
+
+	begin_wait(args, (struct task_struct *)args[1], now, args[0] & 1);
+	end_wait(args, next, wait_of(next, 0), now);
+	return 0;
+}
+
+static __always_inline int note_wakeup(struct task_struct *task)
+{
+	struct sampler_wait *w = wait_of(task, 0);
+
+	if (w && w->since && !w->woken)
+		w->woken = bpf_ktime_get_ns();
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup")
+int on_wakeup(__u64 *args)
+{
+	return note_wakeup((struct task_struct *)args[0]);
+}
+
+/* A new thread waits for its first CPU. */
+SEC("tp_btf/sched_wakeup_new")
+int on_wakeup_new(__u64 *args)
+{
+	__u64 now = bpf_ktime_get_ns();
+	struct sampler_wait *w = wait_of((struct task_struct *)args[0], now);
+
+	if (w)
+		w->since = w->woken = now;
+	return 0;
+}
+
+/* The recording ends, and the other programs do not run any more: samples the threads that still
+ * wait. */
+SEC("iter/task")
+int on_end(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct sampler_wait *w;
+	__u32 tid;
+
+	if (!task)
+		return 0;
+	tid = task->pid;
+	w = bpf_map_lookup_elem(&waits, &tid);
+	/* Is it still the wait that was noted? */
+	if (w && !task->on_cpu && w->switches == count_switches(task))
+		end_wait(ctx, task, w, bpf_ktime_get_ns());
+	return 0;
+}
+
+#endif

@@ -1,0 +1,101 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+#
+# pcce-record --off-cpu and --wall: where threads wait, why, and how long.
+
+. "$(dirname "$0")/../lib.sh"
+cd "$scratch" || exit 1
+has_bpf || skip_all "the bpf sampler: $bpf_reason"
+# shellcheck disable=SC2046 # lists of flags
+build() { $CC -g -O2 $(pcce-config --cflags) "$@" $(pcce-config --ldflags); }
+check "the program is built" build "$top/tests/e2e/off-cpu/waits.c" -o waits -lpthread
+
+stacks() {
+	pcce-report -q "$@" --format=folded
+}
+total() {
+	awk '{ n += $NF } END { print n + 0 }' "$@"
+}
+
+pcce-record -q --off-cpu -o off.data ./waits sleeper holder locker reader diver >threads 2>log
+is "--off-cpu records without a warning" "$(cat log)" ""
+stacks -i off.data >off.folded
+within() { # NAME PATTERN
+	check "$1" grep -qE "$2" off.folded
+}
+within "a sleep" '^run;sleeper;[^;]*nanosleep[^;]*;\[waiting: sleep\];.*nanosleep'
+within "a wait for a lock" '^run;locker;[^;]*lock[^;]*;\[waiting: futex\];.*futex_wait'
+within "a sleep with the lock" '^run;holder;[^;]*nanosleep[^;]*;\[waiting: sleep\]'
+within "a read of a pipe" '^run;reader;[^;]*read[^;]*;\[waiting\];.*pipe_read'
+within "main waits for its threads" '^main;[^;]*;\[waiting: futex\]'
+within "a child of fork" '^run;reader;[^;]*nanosleep[^;]*;\[waiting: sleep\]'
+within "deep recursion" '^run;diver;deep.*;[^;]*nanosleep[^;]*;\[waiting: sleep\]'
+
+pcce-report -q -i off.data --stats >stats
+stat() {
+	sed -n "s/^$1: //p" stats
+}
+is "due samples are taken, merged or lost" "$(stat due)" \
+	"$(($(stat taken) + $(stat merged) + $(stat lost)))"
+is "no context is truncated or undecodable" "$(stat truncated) $(stat undecodable)" "0 0"
+# Only main waits before the program begins.
+check "few samples have no context ($(stat outside))" [ "$(stat outside)" -le 10 ]
+
+# The clocks of the scheduler and of the recorder differ a little at each switch.
+check "five threads say how long they waited" [ "$(wc -l <threads)" = 5 ]
+while read -r kind tid waited; do
+	ticks=$(stacks -i off.data --tid="$tid" | total -)
+	check "$kind: the sum is what the scheduler says ($ticks ms of $((waited / 1000000)))" \
+		awk -v n="$ticks" -v w="$waited" \
+		'BEGIN { d = n * 1e9 / 999 - w; most = w / 50 + 2e6; exit !(-d < most && d < most) }'
+done <threads
+
+# A sample is the same wait at any rate.
+pcce-record -q --off-cpu -F 100 -o rare.data ./waits sleeper >threads
+rare=$(stacks -i rare.data --focus=sleeper | total -)
+check "-F 100: a tick each 10 ms ($rare)" [ $((rare >= 80 && rare <= 150)) = 1 ]
+
+pcce-record -q --wall -o wall.data ./waits sleeper runner runner runner runner >threads 2>log
+is "--wall records two events" "$(pcce-report -q -i wall.data --event='*' --format=json |
+	sed -n 's/.*"event":"\([^"]*\)".*/\1/p' | head -n 1)" "cpu-clock,off-cpu"
+check "... time on CPUs" grep -q '^run;runner;.*spin' <(stacks -i wall.data --event=cpu-clock)
+check "... and off them" grep -q '^run;sleeper;.*\[waiting: sleep\]' \
+	<(stacks -i wall.data --event=off-cpu)
+check "... also of threads that lost their CPU" grep -qE '\[preempted\]' \
+	<(stacks -i wall.data --event=off-cpu)
+
+# Who waits when the recording ends?
+timeout --preserve-status -s INT 2 pcce-record -q --off-cpu -o stuck.data ./waits forever >log 2>&1
+check "a wait that does not end is recorded, too" \
+	[ "$(stacks -i stuck.data --focus='^forever$' | grep pause | total -)" -ge 1000 ]
+
+# A running process.
+./waits forever sleeper >/dev/null &
+target=$!
+sleep 0.3
+timeout --preserve-status -s INT 2 pcce-record -q --off-cpu -o live.data -p $target 2>log
+kill $target
+wait $target 2>/dev/null
+check "-p: waits that begin while it records" \
+	grep -q '^run;sleeper;.*\[waiting: sleep\]' <(stacks -i live.data)
+
+pcce-record -q --off-cpu --hot -o hot.data ./waits diver sleeper >threads 2>log
+is "--hot: no warning" "$(cat log)" ""
+check "--hot" grep -q '^run;sleeper;.*\[waiting: sleep\];.*nanosleep' <(stacks -i hot.data)
+pcce-record -q --off-cpu --only='deep << diver' -o only.data ./waits diver sleeper >threads 2>log
+is "--only: no warning" "$(cat log)" ""
+pcce-report -q -i only.data --stats >stats
+is "--only: no context is truncated" "$(stat truncated)" 0
+check "--only: what it keeps" grep -q '^run;diver;deep' <(stacks -i only.data)
+is "--only: and nothing else" "$(stacks -i only.data | grep -vc '^run;diver;deep')" 0
+pcce-merge -q -o twice.data off.data off.data 2>log || not_ok "merge" log
+is "a merged recording has twice the time" "$(stacks -i twice.data | total -)" \
+	$((2 * $(total off.folded)))
+check "pprof has nanoseconds" pcce-report -q -i off.data --format=pprof -o off.pb.gz
+
+pcce-record -b self --off-cpu -o none.data ./waits sleeper >log 2>&1
+is "-b self cannot: exit status" $? 1
+check "... and says so" grep -q '^pcce-record: cannot .*off-cpu.*; ' log
+pcce-record -e off-cpu:u -o none.data ./waits sleeper >log 2>&1
+check "off-cpu has no modifiers" grep -q 'off-cpu:u has no modifiers' log
+done_testing
