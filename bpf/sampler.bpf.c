@@ -67,9 +67,13 @@ int on_exec(__u64 *args)
 {
 	struct task_struct *task = (struct task_struct *)args[0];
 	struct sampler_process *p = find_followed_process(task);
+	__u32 before = (__u32)args[1];
 
 	if (p)
 		p->armed = 1;
+	/* The thread may have become the main thread: its old number is free. */
+	if (before != (__u32)task->pid)
+		bpf_map_delete_elem(&waits, &before);
 	return 0;
 }
 
