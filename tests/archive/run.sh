@@ -7,7 +7,8 @@
 #   tests/archive/run.sh [N]          the first N packages of packages.txt (default: all)
 #   tests/archive/run.sh NAME...      these packages
 #
-# A package that builds and tests for more than $BUILD_SECONDS (600) is skipped.
+# A package that builds and tests for more than $BUILD_SECONDS (600) is skipped, and one with more
+# C and C++ than $SOURCE_MB (1000).
 #
 # A package that has a row already is not built again: remove build/archive/packages/NAME, or a
 # session continues where the last one ended.  The rows, as a table: tests/archive/table.
@@ -65,6 +66,7 @@ right() { # DIR: no verified context is wrong
 for name in "${names[@]}"; do
 	row=$work/packages/$name/row
 	grep -qs '^result ' "$row" || in_layer env BUILD_SECONDS="${BUILD_SECONDS:-600}" \
+		SOURCE_MB="${SOURCE_MB:-1000}" \
 		tests/archive/package "$name" "$(work_of "$name")" \
 		>"$scratch/package.log" 2>&1
 	result=$(sed -n 's/^result //p' "$row" 2>/dev/null)
