@@ -22,20 +22,22 @@ enum {
 	OPT_MIN_PERCENT,
 	OPT_NO_INLINE,
 	OPT_NO_KERNEL,
+	OPT_FULL_NAMES,
 };
 
 static const struct format {
 	const char *name, *what;
 	int (*print)(const struct diff *d, const struct diff_options *o, FILE *out);
-	bool samples, binary;
+	bool samples, binary, short_names;
 } formats[] = {
-	{"text", "tables of what changed (default)", diff_text, false, false},
+	{"text", "tables of what changed (default)", diff_text, false, false, true},
 	{"html", "one page for a browser: a difference flame graph, tables", diff_html, false,
+	 false, true},
+	{"pprof", "for go tool pprof; equals the result of -diff_base", diff_pprof, true, true,
 	 false},
-	{"pprof", "for go tool pprof; equals the result of -diff_base", diff_pprof, true, true},
 	{"folded", "one line for each context with both counts, for flamegraph.pl", diff_folded,
-	 false, false},
-	{"json", "the tables, for programs", diff_json, false, false},
+	 false, false, false},
+	{"json", "the tables, for programs", diff_json, false, false, false},
 };
 
 struct arguments {
@@ -44,7 +46,7 @@ struct arguments {
 	int n;
 	const struct format *format;
 	enum diff_by by;
-	bool all, inlining, no_kernel, rows_given;
+	bool all, inlining, no_kernel, rows_given, full_names;
 	double min_percent;
 	size_t max_rows;
 };
@@ -64,6 +66,7 @@ static const struct argp_option options[] = {
 	 "Show only changes of P percentage points or more (text, json)", 0},
 	{"no-inline", OPT_NO_INLINE, NULL, 0, "Show no frames for inlined functions", 0},
 	{"no-kernel", OPT_NO_KERNEL, NULL, 0, "Show no frames for the kernel's functions", 0},
+	{"full-names", OPT_FULL_NAMES, NULL, 0, "Do not shorten C++ names (text, html)", 0},
 	{0},
 };
 
@@ -121,6 +124,9 @@ static error_t parse_diff_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_NO_KERNEL:
 		a->no_kernel = true;
+		return 0;
+	case OPT_FULL_NAMES:
+		a->full_names = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (a->n == 2)
@@ -254,6 +260,8 @@ static int compare_recordings(const struct arguments *a, const struct profile *b
 		return cannot_write_diff(a, why.text);
 	progress_phase("comparing");
 	r = diff_new(before, now, a->by, &d);
+	symbol_table_show_full(before->names, true);
+	symbol_table_show_full(now->names, a->full_names || !a->format->short_names);
 	progress_end();
 	if (!r) {
 		if (a->by == DIFF_BY_CALLS && *d.other)

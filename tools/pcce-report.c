@@ -95,6 +95,7 @@ static int print_profile(const struct report_options *o, const struct profile *p
 		print.min_percent = p->hot.phi > 0 ? 0 : format->min_percent;
 	print.colors = use_colors(o);
 	print.quiet = o->quiet;
+	symbol_table_show_full(p->names, o->full_names || !format->short_names);
 	if (!o->stats)
 		return format->print(p, &print, out);
 	r = format_stats(p, out);
@@ -151,6 +152,7 @@ static bool show_view(const struct report_options *o, struct profile *p, int *st
 		.print = o->print,
 		.source = o->source,
 		.colors = use_colors(o),
+		.full_names = o->full_names,
 	};
 	int r = view_run(p, &options);
 

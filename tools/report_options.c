@@ -37,6 +37,7 @@ enum {
 	OPT_NO_KERNEL,
 	OPT_DEMANGLE,
 	OPT_NO_DEMANGLE,
+	OPT_FULL_NAMES,
 	OPT_MIN_PERCENT,
 	OPT_MAX_DEPTH,
 	OPT_MAX_ROWS,
@@ -101,8 +102,10 @@ static const struct argp_option options[] = {
 	{"no-inline", OPT_NO_INLINE, NULL, 0, "Show no frames for inlined functions", 4},
 	{"no-kernel", OPT_NO_KERNEL, NULL, 0, "Show no frames for the kernel's functions", 4},
 	{"demangle", OPT_DEMANGLE, "HOW", 0,
-	 "Show C++ names in full (default), simple (without parameters) or as they are (none)", 4},
+	 "Read C++ names in full (default), simple (without parameters) or as they are (none)", 4},
 	{"no-demangle", OPT_NO_DEMANGLE, NULL, 0, "Same as --demangle=none", 4},
+	{"full-names", OPT_FULL_NAMES, NULL, 0,
+	 "Do not shorten C++ names (in tree, callees, flat, threads, html, dot and the view)", 4},
 	{"min-percent", OPT_MIN_PERCENT, "P", 0,
 	 "Leave out what is less than P percent of all (default: 0.5 for tree, callees and dot, "
 	 "otherwise 0; folded prints all)",
@@ -347,8 +350,12 @@ static error_t parse_report_option(int key, char *arg, struct argp_state *state)
 	case OPT_NO_KERNEL:
 		o->no_kernel = true;
 		return 0;
+	case OPT_FULL_NAMES:
+		o->full_names = true;
+		return 0;
 	case OPT_DEMANGLE:
 		o->names = choose_whole_word(state, "demangle", arg, demangle_words);
+		o->full_names = true;
 		return 0;
 	case OPT_NO_DEMANGLE:
 		o->names = SYMBOL_NAMES_RAW;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <libiberty/demangle.h>
 #include "api/expression.h"
+#include "symbols/short_name.h"
 
 void expression_free(struct expression *e)
 {
@@ -101,8 +102,18 @@ static uint8_t match_all(const struct expression *e, const char *text)
 	return parts;
 }
 
-/* A C++ name is matched with and without its parameters. f.constprop.0 and the like are also
- * matched as f. */
+/* Users copy short names from reports. */
+static uint8_t match_short(const struct expression *e, const char *full)
+{
+	uint8_t parts = 0;
+
+	for (unsigned int i = 0; full && i < e->n; i++)
+		parts |= (uint8_t)((unsigned int)short_name_matches(e->name[i], full) << i);
+	return parts;
+}
+
+/* A C++ name is matched with and without its parameters, and in short form. f.constprop.0 and the
+ * like are also matched as f. */
 uint8_t expression_match(const struct expression *e, const char *symbol)
 {
 	uint8_t parts = match_all(e, symbol);
@@ -114,7 +125,7 @@ uint8_t expression_match(const struct expression *e, const char *symbol)
 		char *full = cplus_demangle_v3(base, DMGL_PARAMS | DMGL_ANSI),
 		     *simple = cplus_demangle_v3(base, DMGL_ANSI);
 
-		parts |= match_all(e, full) | match_all(e, simple);
+		parts |= match_all(e, full) | match_all(e, simple) | match_short(e, full);
 		free(full);
 		free(simple);
 	}

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "base/array.h"
 #include "diff/diff.h"
+#include "symbols/short_names.h"
 
 /* ---- comparing builds ------------------------------------------------------------ */
 
@@ -54,6 +55,19 @@ static void compare_builds(struct diff *d)
 	}
 	if (!any)
 		snprintf(d->other, sizeof(d->other), "no encoded program is in both recordings");
+}
+
+/* Gives the functions of both profiles names for people. */
+static int shorten_joint_names(struct diff *d)
+{
+	uint32_t n = cct_key_count(&d->tree), *names = malloc(n * sizeof(*names) + 1);
+	int r = names ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; !r && i < n; i++)
+		names[i] = cct_key(&d->tree, i)->name;
+	r = r ? r : short_names_choose(d->names, names, n);
+	free(names);
+	return r;
 }
 
 /* ---- merging --------------------------------------------------------------------- */
@@ -191,6 +205,7 @@ int diff_new(const struct profile *before, const struct profile *now, enum diff_
 	for (size_t i = d->tree.n; i-- > 1 && !r;)
 		d->was[d->tree.nodes[i].parent].total += d->was[i].total;
 	r = r ? r : cct_finish(&d->tree, d->names);
+	r = r ? r : shorten_joint_names(d);
 	if (r)
 		diff_free(d);
 	return r;

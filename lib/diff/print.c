@@ -65,8 +65,7 @@ static int print_context(const struct diff *d, uint32_t node, struct path *p, FI
 			continue;
 		}
 		fprintf(out, "%s%s%s", i ? TEXT_CALLS : "",
-			text_clean(symbol_table_string(d->names, key->name), buffer,
-				   sizeof(buffer)),
+			text_clean(symbol_table_shown(d->names, key->name), buffer, sizeof(buffer)),
 			key->repeat ? " ×N" : "");
 	}
 	fputs(p->n ? "\n" : "(no context)\n", out);
@@ -102,7 +101,7 @@ static int print_table(const struct diff *d, enum diff_what what, const char *ti
 			r = print_context(d, rows[i].node, &path, out);
 		else
 			fprintf(out, "%s\n",
-				text_clean(symbol_table_string(d->names, rows[i].name), buffer,
+				text_clean(symbol_table_shown(d->names, rows[i].name), buffer,
 					   sizeof(buffer)));
 	}
 	if (left)

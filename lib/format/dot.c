@@ -33,7 +33,7 @@ static void dot_put_function(const struct writer *w, uint32_t function)
 	       total = text_percent(sum->total, w->sums.total);
 
 	fprintf(w->out, "\tn%u [label=\"", function);
-	dot_text_put(symbol_table_string(w->p->names, f->name), w->out);
+	dot_text_put(symbol_table_shown(w->p->names, f->name), w->out);
 	if (f->module != UINT32_MAX && f->kind == DECODE_FRAME_FOREIGN) {
 		fputs("\\n", w->out);
 		dot_text_put(symbol_table_base(w->p->names, f->module), w->out);

@@ -25,7 +25,7 @@ static void put_context(const struct profile *p, uint32_t node, FILE *out)
 	bool hot = hot_tree_is_hot(&p->hot, n);
 
 	fprintf(out, "\tn%u [label=\"", node);
-	dot_text_put(symbol_table_string(p->names, n->key->name), out);
+	dot_text_put(symbol_table_shown(p->names, n->key->name), out);
 	if (n->key->repeat)
 		fprintf(out, " × %u", n->key->repeat + 1);
 	fprintf(out, "\\n%llu", (unsigned long long)n->self);

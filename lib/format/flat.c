@@ -22,7 +22,7 @@ static void print_function_row(const struct profile *p, const struct format_opti
 	else
 		fprintf(out, "  %8llu", (unsigned long long)row->samples);
 	fprintf(out, "  %s",
-		text_clean(symbol_table_string(p->names, row->name), buffer, sizeof(buffer)));
+		text_clean(symbol_table_shown(p->names, row->name), buffer, sizeof(buffer)));
 	if (row->file)
 		fprintf(out, "  %s:%u",
 			text_clean(text_base(symbol_table_string(p->names, row->file)), buffer,

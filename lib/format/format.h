@@ -28,17 +28,18 @@ struct format_options {
  */
 #define FORMATS(X)                                                                                \
 	X("tree", "calling context tree as text, callers first", format_tree, .min_percent = 0.5, \
-	  .costs = true)                                                                          \
+	  .costs = true, .short_names = true)                                                     \
 	X("callees", "functions in which samples were taken, with their callers", format_callees, \
-	  .min_percent = 0.5)                                                                     \
-	X("flat", "functions by self share and total share", format_flat, .costs = true)          \
+	  .min_percent = 0.5, .short_names = true)                                                \
+	X("flat", "functions by self share and total share", format_flat, .costs = true,          \
+	  .short_names = true)                                                                    \
 	X("threads", "threads by total share, with their creation contexts", format_threads,      \
-	  .samples = true)                                                                        \
+	  .samples = true, .short_names = true)                                                   \
 	X("folded", "one line for each context, for flame graph tools", format_folded)            \
 	X("json", "all data, for programs", format_json)                                          \
 	X("jsonl", "JSON lines, one for each context", format_jsonl, .samples = true)             \
 	X("html", "page for a browser: flame graph, tables, threads over time", format_html,      \
-	  .samples = true)                                                                        \
+	  .samples = true, .short_names = true)                                                   \
 	X("pprof", "for go tool pprof and compatible tools", format_pprof, .samples = true,       \
 	  .all_events = true, .binary = true)                                                     \
 	X("speedscope", "for speedscope", format_speedscope, .samples = true)                     \
@@ -50,7 +51,8 @@ struct format_options {
 	  .samples = true)                                                                        \
 	X("callgrind", "for callgrind_annotate and KCachegrind", format_callgrind,                \
 	  .samples = true)                                                                        \
-	X("dot", "graph of functions and calls, for Graphviz", format_dot, .min_percent = 0.5)
+	X("dot", "graph of functions and calls, for Graphviz", format_dot, .min_percent = 0.5,    \
+	  .short_names = true)
 
 #define FORMAT_FUNCTION(name, what, print, ...) \
 	int print(const struct profile *p, const struct format_options *o, FILE *out);

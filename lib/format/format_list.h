@@ -14,6 +14,7 @@ struct format {
 	bool binary;	    /* not for terminals */
 	bool all_events;    /* shows all events if none is selected; else the first */
 	bool costs;	    /* shows what calls cost (profile_options.cost) */
+	bool short_names;   /* for people: shows names in short form */
 };
 
 extern const struct format formats[]; /* the first is the default; the last has no name */

@@ -55,7 +55,7 @@ void frame_text_print(const struct frame_text *f, const struct cct_node *n, FILE
 {
 	char buffer[4096];
 
-	fputs(text_clean(symbol_table_string(f->names, n->key->name), buffer, sizeof(buffer)), out);
+	fputs(text_clean(symbol_table_shown(f->names, n->key->name), buffer, sizeof(buffer)), out);
 	frame_text_more(f, n, out);
 }
 

@@ -11,9 +11,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "profile/profile_internal.h"
 #include "base/progress.h"
 #include "decode/verify.h"
+#include "symbols/short_names.h"
 
 /* ---- samples --------------------------------------------------------------------- */
 
@@ -211,6 +213,26 @@ static int read_samples(struct profile *p, const struct profile_options *o, stru
 	return r;
 }
 
+/* Gives the functions of all contexts names for people. */
+static int shorten_names(struct profile *p)
+{
+	const struct cct *trees[] = {&p->in->all, thread_origins_tree(p->origins)};
+	uint32_t *names = NULL;
+	size_t n = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < sizeof(trees) / sizeof(trees[0]); i++) {
+		for (uint32_t k = 0; !r && trees[i]->n && k < cct_key_count(trees[i]); k++) {
+			r = array_grow(&names, n, sizeof(*names));
+			if (!r)
+				names[n++] = cct_key(trees[i], k)->name;
+		}
+	}
+	r = r ? r : short_names_choose(p->names, names, n);
+	free(names);
+	return r;
+}
+
 static int load_profile(struct profile *p, const char *path, const struct profile_options *o,
 			struct error *why)
 {
@@ -229,6 +251,8 @@ static int load_profile(struct profile *p, const char *path, const struct profil
 	if (p->in && p->in->recording)
 		recording_end_samples(p->in->recording);
 	r = r ? r : number_threads(p);
+	if (!r && o->tree)
+		r = shorten_names(p);
 	if (r)
 		return r;
 	if (p->in->kept)

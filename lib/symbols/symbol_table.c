@@ -15,6 +15,7 @@
 
 struct string {
 	char *text;
+	char *shorter; /* for people; NULL: the text */
 	uint32_t hash;
 	uint32_t demangled; /* 0: not asked yet */
 };
@@ -32,6 +33,7 @@ HASH_TABLE_TYPE(string_table, uint32_t);
 
 struct symbol_table {
 	enum symbol_table_style style;
+	bool full; /* people see whole names */
 	struct string *strings;
 	size_t n_strings;
 	struct string_table by_text; /* index of a string + 1 */
@@ -78,8 +80,10 @@ void symbol_table_free(struct symbol_table *n)
 {
 	if (!n)
 		return;
-	for (size_t i = 0; i < n->n_strings; i++)
+	for (size_t i = 0; i < n->n_strings; i++) {
 		free(n->strings[i].text);
+		free(n->strings[i].shorter);
+	}
 	for (uint32_t i = 0; i < n->n_modules; i++) {
 		free(n->modules[i].path);
 		free(n->modules[i].functions);
@@ -119,6 +123,33 @@ const char *symbol_table_string(const struct symbol_table *n, uint32_t string)
 size_t symbol_table_count(const struct symbol_table *n)
 {
 	return n->n_strings;
+}
+
+int symbol_table_set_short(struct symbol_table *n, uint32_t string, const char *text)
+{
+	char *copy = text ? strdup(text) : NULL;
+
+	if (text && !copy)
+		return -ENOMEM;
+	free(n->strings[string].shorter);
+	n->strings[string].shorter = copy;
+	return 0;
+}
+
+const char *symbol_table_short(const struct symbol_table *n, uint32_t string)
+{
+	return string < n->n_strings && n->strings[string].shorter ? n->strings[string].shorter
+								   : symbol_table_string(n, string);
+}
+
+const char *symbol_table_shown(const struct symbol_table *n, uint32_t string)
+{
+	return n->full ? symbol_table_string(n, string) : symbol_table_short(n, string);
+}
+
+void symbol_table_show_full(struct symbol_table *n, bool full)
+{
+	n->full = full;
 }
 
 /* A stub of the PLT keeps what tells so. */

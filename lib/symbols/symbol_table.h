@@ -51,6 +51,13 @@ uint32_t symbol_table_intern(struct symbol_table *n,
 			     const char *string); /* UINT32_MAX: no memory */
 const char *symbol_table_string(const struct symbol_table *n, uint32_t string);
 size_t symbol_table_count(const struct symbol_table *n); /* of strings */
+/* Gives a string a short form for people (short_names.h); NULL: none. 0 or -ENOMEM. */
+int symbol_table_set_short(struct symbol_table *n, uint32_t string, const char *text);
+/* Returns the short form; the string itself if it has none. */
+const char *symbol_table_short(const struct symbol_table *n, uint32_t string);
+/* Returns what people see: the short form, or the string itself after symbol_table_show_full(). */
+const char *symbol_table_shown(const struct symbol_table *n, uint32_t string);
+void symbol_table_show_full(struct symbol_table *n, bool full);
 uint32_t symbol_table_modules(const struct symbol_table *n);
 uint32_t symbol_table_module(const struct symbol_table *n, const char *path); /* UINT32_MAX: none */
 const char *symbol_table_path(const struct symbol_table *n, uint32_t module); /* "" if unknown */

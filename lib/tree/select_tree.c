@@ -32,6 +32,16 @@ struct judged {
 
 #define NOT_ASKED 0xff
 
+/* A user may have copied the short name from a report. */
+static uint8_t judge_name(const struct selection *s, const char *full, const char *shorter)
+{
+	bool focused = select_pattern(&s->focus, full) || select_pattern(&s->focus, shorter),
+	     ignored = select_pattern(&s->ignore, full) || select_pattern(&s->ignore, shorter);
+
+	return (focused ? FOCUSED : 0) | (ignored ? IGNORED : 0) |
+	       (select_function(s, full) ? UNDER : 0);
+}
+
 static int judge_names(const struct cct *t, const struct symbol_table *names,
 		       const struct selection *s, struct judged *j)
 {
@@ -42,12 +52,10 @@ static int judge_names(const struct cct *t, const struct symbol_table *names,
 	memset(j->of, NOT_ASKED, j->n + 1);
 	for (size_t i = 1; i < t->n; i++) {
 		uint32_t name = t->nodes[i].key->name;
-		const char *text = symbol_table_string(names, name);
 
 		if (j->of[name] == NOT_ASKED)
-			j->of[name] = (select_pattern(&s->focus, text) ? FOCUSED : 0) |
-				      (select_pattern(&s->ignore, text) ? IGNORED : 0) |
-				      (select_function(s, text) ? UNDER : 0);
+			j->of[name] = judge_name(s, symbol_table_string(names, name),
+						 symbol_table_short(names, name));
 	}
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/array.h"
+#include "symbols/short_name.h"
 #include "tree/selection.h"
 
 static int invalid(struct error *why, const char *text, const char *what)
@@ -238,7 +239,8 @@ bool select_function(const struct selection *s, const char *name)
 			return true;
 		if (s->exact)
 			continue;
-		if ((strlen(w) == length && !strncmp(w, name, length)) || !fnmatch(w, name, 0))
+		if ((strlen(w) == length && !strncmp(w, name, length)) || !fnmatch(w, name, 0) ||
+		    short_name_matches(w, name))
 			return true;
 	}
 	return false;

@@ -112,6 +112,11 @@ uint32_t thread_origins_count(const struct thread_origins *o)
 	return o->n;
 }
 
+const struct cct *thread_origins_tree(const struct thread_origins *o)
+{
+	return &o->tree;
+}
+
 /* ---- text ------------------------------------------------------------------------ */
 
 static void print_frame(const struct thread_origins *o, uint32_t node, FILE *out)
@@ -119,7 +124,7 @@ static void print_frame(const struct thread_origins *o, uint32_t node, FILE *out
 	const struct cct_key *key = o->tree.nodes[node].key;
 	char buffer[4096];
 
-	fputs(text_clean(symbol_table_string(o->names, key->name), buffer, sizeof(buffer)), out);
+	fputs(text_clean(symbol_table_shown(o->names, key->name), buffer, sizeof(buffer)), out);
 	if (key->repeat)
 		fprintf(out, " × %u", key->repeat + 1);
 }

@@ -19,6 +19,8 @@ void thread_origins_free(struct thread_origins *o);
 uint32_t thread_origins_number(struct thread_origins *o, const struct decode_space *as,
 			       uint32_t space, const struct pcce_entry *entries, uint32_t n);
 uint32_t thread_origins_count(const struct thread_origins *o);
+/* Returns the tree of creation contexts, empty without names. */
+const struct cct *thread_origins_tree(const struct thread_origins *o);
 
 /*
  * Returns a creation context as text, outermost function first, with the place of the thread's

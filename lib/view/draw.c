@@ -41,13 +41,13 @@ void view_draw_head(const struct view *v)
 static void draw_function(const struct view *v, const struct flat_profile_row *row, int y)
 {
 	const struct symbol_table *names = v->m.profile->names;
-	const char *name = symbol_table_string(names, row->name),
-		   *base = symbol_table_base(names, row->module);
+	const char *base = symbol_table_base(names, row->module);
 	int x = view_columns_put(&v->share, FUNCTIONS, y, row) + 2, skip = v->share.scroll;
 	char buffer[4096], place[4200];
 
-	x = view_share_text(y, x, view_share_found(&v->share, name) ? LOOK_FOUND : LOOK_PLAIN,
-			    text_clean(name, buffer, sizeof(buffer)), &skip);
+	x = view_share_text(
+		y, x, view_share_found(&v->share, row->name) ? LOOK_FOUND : LOOK_PLAIN,
+		text_clean(symbol_table_shown(names, row->name), buffer, sizeof(buffer)), &skip);
 	if (row->file) {
 		snprintf(place, sizeof(place), "  %s:%u",
 			 text_clean(text_base(symbol_table_string(names, row->file)), buffer,

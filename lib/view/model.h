@@ -32,7 +32,8 @@ struct view_model {
 	char *focus, *ignore; /* regular expressions; NULL: those of the options */
 	char **zooms;	      /* functions, the last one is active */
 	size_t n_zooms;
-	bool absolute; /* 100% is the whole recording */
+	bool absolute;	 /* 100% is the whole recording */
+	bool full_names; /* show names in full */
 };
 
 /* Both return 0 or -ENOMEM. */

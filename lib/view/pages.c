@@ -34,6 +34,7 @@ const char view_help[] =
 	"  r                    recursion: show all, fold direct, fold all\n"
 	"  c                    call sites: show separately or merge\n"
 	"  l                    one frame for each function or for each line\n"
+	"  m                    C++ names: short or in full\n"
 	"  < >                  scroll names\n"
 	"Other keys\n"
 	"  w                    write this view to a text file\n"

@@ -22,6 +22,8 @@ struct view_share {
 
 /* Writes a text without its first *skip characters, and subtracts the skipped ones from *skip. */
 int view_share_text(int y, int x, enum screen_look look, const char *text, int *skip);
-bool view_share_found(const struct view_share *s, const char *text);
+/* Whether the search matches a name, in full or as people see it. */
+bool view_share_found(const struct view_share *s, uint32_t name);
+bool view_share_found_text(const struct view_share *s, const char *text);
 
 #endif

@@ -218,7 +218,7 @@ bool view_source_search(struct view_source *v, const struct view_share *s, bool 
 	for (size_t i = 1; i <= v->text.n; i++) {
 		size_t at = (v->list.at + (backward ? v->text.n - i : i)) % v->text.n;
 
-		if (view_share_found(s, v->text.lines[at])) {
+		if (view_share_found_text(s, v->text.lines[at])) {
 			view_list_go(&v->list, at);
 			return true;
 		}
@@ -267,9 +267,9 @@ void view_source_draw(struct view_source *v, const struct view_share *s, int top
 		x = screen_put(y, x, width, LOOK_DIM, text);
 		expand_tabs(known ? v->text.lines[at] : "", text, sizeof(text));
 		screen_put(y, x, width,
-			   known && view_share_found(s, v->text.lines[at]) ? LOOK_FOUND
-			   : line->total				   ? LOOK_BOLD
-									   : LOOK_PLAIN,
+			   known && view_share_found_text(s, v->text.lines[at]) ? LOOK_FOUND
+			   : line->total					? LOOK_BOLD
+										: LOOK_PLAIN,
 			   text);
 		if (at == v->list.at)
 			screen_mark(y);

@@ -22,7 +22,7 @@ static void draw_source(struct view *v, struct view_source *s, bool context)
 	erase();
 	view_draw_head(v);
 	snprintf(text, sizeof(text), "   line  %s, %s",
-		 text_clean(symbol_table_string(names, s->name), buffer, sizeof(buffer)),
+		 text_clean(symbol_table_shown(names, s->name), buffer, sizeof(buffer)),
 		 context ? "in this context" : "in all contexts");
 	view_columns_head(SOURCE, VIEW_HEADINGS, text);
 	view_source_draw(s, &v->share, VIEW_BODY, view_body_height());

@@ -329,8 +329,7 @@ int view_tree_search(struct view_tree *v, const struct view_share *s, bool backw
 	 * last match before it, else the last of all. */
 	*found = false;
 	while ((node = cct_next(v->tree, node, false, &depth))) {
-		bool good = view_share_found(
-			s, symbol_table_string(s->names, v->tree->nodes[node].key->name));
+		bool good = view_share_found(s, v->tree->nodes[node].key->name);
 
 		if (node == current) {
 			passed = true;
@@ -387,14 +386,15 @@ static int draw_margin(const struct view_tree *v, const struct view_row *row, in
 static int draw_frame(const struct view_share *s, const struct cct_node *n, int y, int x)
 {
 	struct frame_text text = {.names = s->names, .upwards = s->upwards};
-	const char *name = symbol_table_string(s->names, n->key->name);
 	char buffer[4096], *more = NULL;
 	int skip = s->scroll;
 	size_t size;
 	FILE *f = open_memstream(&more, &size);
 
-	x = view_share_text(y, x, view_share_found(s, name) ? LOOK_FOUND : LOOK_PLAIN,
-			    text_clean(name, buffer, sizeof(buffer)), &skip);
+	x = view_share_text(
+		y, x, view_share_found(s, n->key->name) ? LOOK_FOUND : LOOK_PLAIN,
+		text_clean(symbol_table_shown(s->names, n->key->name), buffer, sizeof(buffer)),
+		&skip);
 	if (!f)
 		return x;
 	frame_text_more(&text, n, f);

@@ -174,6 +174,12 @@ static int zoom_to_function(struct view *v)
 	return update_view(v);
 }
 
+static void show_names(struct view *v, bool full)
+{
+	v->m.full_names = full;
+	symbol_table_show_full(v->m.profile->names, full);
+}
+
 static int change_order(struct view *v)
 {
 	static const struct {
@@ -205,9 +211,7 @@ static bool search_functions(struct view *v, bool backward)
 	for (size_t i = 1; i <= n; i++) {
 		size_t at = (v->functions.at + (backward ? n - i : i)) % n;
 
-		if (view_share_found(&v->share,
-				     symbol_table_string(v->m.profile->names,
-							 v->m.functions.rows[at].name))) {
+		if (view_share_found(&v->share, v->m.functions.rows[at].name)) {
 			view_list_go(&v->functions, at);
 			return true;
 		}
@@ -362,6 +366,10 @@ static int handle_detail_key(struct view *v, int key)
 		view_say(v, "One frame for each %s",
 			 s->by == SELECT_BY_LINE ? "line of a function" : "function");
 		return update_view(v);
+	case 'm':
+		show_names(v, !v->m.full_names);
+		view_say(v, "Names: %s", v->m.full_names ? "in full" : "short");
+		return 0;
 	case 'p':
 		v->share.counts = !v->share.counts;
 		return 0;
@@ -472,6 +480,7 @@ int view_run(struct profile *p, const struct view_options *o)
 	struct view v = {.share.names = p->names, .functions.height = 1};
 	int r = view_model_begin(&v.m, p, o);
 
+	show_names(&v, o->full_names);
 	if (!r)
 		r = begin_trees(&v);
 	if (!r)

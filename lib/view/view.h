@@ -11,7 +11,7 @@ struct view_options {
 	const struct selection *select; /* the selection of the command line */
 	struct format_options print;	/* min_percent below 0: the default of the tree format */
 	struct source_file_dirs source; /* directories for source files */
-	bool colors;
+	bool colors, full_names;
 };
 
 /*

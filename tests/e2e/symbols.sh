@@ -363,4 +363,84 @@ if [ -n "$(type -P gdb)" ]; then
 else
 	skip "breakpoints" "gdb is not installed"
 fi
+
+# ---- short names of C++ functions ---------------------------------------------------------
+
+cat >names.cc <<'END'
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+#define NOINLINE __attribute__((noinline))
+namespace {
+template <class K, class V> struct Store {
+	std::map<K, V> all;
+	NOINLINE void put(K k, V v) { all[k] += v; }
+	NOINLINE V get(K k) const { return all.at(k); }
+	NOINLINE V get(K k) { return all.at(k) + V(); }
+};
+template <class K, class V> NOINLINE void fill(Store<K, V> &s, std::function<K(int)> key)
+{
+	for (int i = 0; i < 500; i++)
+		s.put(key(i), i);
+	for (int i = 0; i < 500; i++)
+		s.put(key(i), s.get(key(i)) + const_cast<const Store<K, V> &>(s).get(key(i)));
+}
+NOINLINE void order(std::vector<int> v) { std::sort(v.begin(), v.end(), [](int a, int b) { return a < b; }); }
+NOINLINE void order(std::vector<double> v) { std::sort(v.begin(), v.end(), [](double a, double b) { return a > b; }); }
+}
+int main()
+{
+	for (int i = 0; i < 100; i++) {
+		Store<int, long> a;
+		Store<std::string, double> b;
+		fill<int, long>(a, [](int n) { return n; });
+		fill<std::string, double>(b, [](int n) { return std::to_string(n); });
+		std::vector<int> v;
+		for (int n = 0; n < 2000; n++)
+			v.push_back(n * 7919 % 1000);
+		order(v);
+		order(std::vector<double>(v.begin(), v.end()));
+	}
+}
+END
+# names [OPTION...]: those of the report, without their modules
+names() {
+	pcce-report -q -i names.data --format=flat --by=function "$@" |
+		sed '1d; s/^ *[0-9.]*% *[0-9.]*% *[0-9]*  //; s/  ([^()]*)$//'
+}
+# shellcheck disable=SC2046 # a list of flags
+if $CXX -O1 -g $(pcce-config --cflags) names.cc $(pcce-config --ldflags) -o names &&
+	pcce-record -q -b self -o names.data ./names; then
+	names | sort -u >short.list
+	names --full-names | sort -u >full.list
+	is "each function has another short name" "$(wc -l <short.list)" "$(wc -l <full.list)"
+	check "no short name has more than 120 characters" bash -c '! grep -E ".{121}" short.list'
+	check "full names have" grep -q -E ".{121}" full.list
+	check "instances are told apart" grep -q '::Store<int>::put' short.list
+	while read -r name; do
+		pcce-report -q -i names.data --format=flat --under="$name" >/dev/null || echo "$name"
+	done < <(grep -v '[][*?]' short.list) >missed
+	is "--under takes each name of the list" "$(cat missed)" ""
+	while read -r name; do
+		pcce-report -q -i names.data --format=flat \
+			--focus="^$(sed 's/[][\\^$.*+?(){}|/]/\\&/g' <<<"$name")\$" >/dev/null || echo "$name"
+	done <short.list >missed
+	is "--focus finds each name of the list" "$(cat missed)" ""
+	names --demangle=full | sort -u >got
+	check "--demangle does not shorten" cmp got full.list
+	pcce-report -q -i names.data --format=folded >folded.1
+	pcce-report -q -i names.data --format=folded --full-names >folded.2
+	check "formats for programs have full names" cmp folded.1 folded.2
+	check "and they are long" grep -q 'std::allocator<' folded.1
+	pcce-record -q -b self --only='(anonymous namespace)::Store<int>::put' -o names.data ./names
+	is "pcce-record --only takes a short name" \
+		"$(names | grep -o '::Store<.*::put\|::Store::put' | sort -u)" "::Store::put"
+	pcce-record -q -b self --only='(anonymous namespace)::Store::put' -o names.data ./names
+	is "and one that stands for several functions" \
+		"$(names | grep -c '::Store<.*::put')" 2
+else
+	not_ok "a program with long names"
+fi
 done_testing

@@ -71,6 +71,9 @@ golden recursion-direct -i small.data --recursion=direct --format=folded
 golden call-sites-none -i small.data --call-sites=none
 golden demangle-simple -i small.data --demangle=simple --format=folded --under='foo*'
 golden demangle-none -i small.data --no-demangle --format=folded --under='_Z*'
+check "names are short for people" grep -q '  foo::bar  (demo)' flat
+pcce-report -q -i small.data --format=flat --full-names >full
+check "--full-names" grep -q '  foo::bar(int, int)  (demo)' full
 golden sort-tree -i small.data --sort=name --min-percent=0
 golden sort-flat -i small.data --format=flat --sort=module,name
 golden colors -i small.data --color --max-depth=3

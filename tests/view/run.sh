@@ -127,7 +127,13 @@ keys q
 shows "back in the caller" 'main, in this context'
 keys q
 shows "back in the tree" '▾ main'
-keys '?'
+keys 3 m
+shows "m shows names in full" '  foo::bar(int, int)  (demo)'
+keys m
+shows "and in short form" '  foo::bar  (demo)'
+keys / ; type_text "o::bar$"; keys Enter
+shows "the search looks at both forms" '^foo::bar(int, int)  '
+keys 1 '?'
 screen help
 keys Space
 shows "the end of the help" 'By line (key l)  *the line of this frame'
