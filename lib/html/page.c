@@ -13,6 +13,7 @@
  *   head.version   1
  *   head.title     the subject of the page: a command line
  *   head.facts     facts about the recording, see below
+ *   head.full_names  whether the page shows names in full at first
  *   head.modules   [name, ...]
  *   head.threads   [{pid, tid, name, samples, origin}, ...]: samples: their number in the
  *                  columns; origin: the creation context as text, if it is known
@@ -34,6 +35,7 @@
  *                  the least and the greatest number of further repetitions; the number of nodes
  *                  in a repetition
  *   frame.name     string
+ *   frame.short    string: the name in short form; 0: the same
  *   frame.file     string: file of the call
  *   frame.line     0: unknown
  *   frame.module   number + 1; 0: none
@@ -116,6 +118,7 @@ enum column_number {
 	REPEAT_MOST,
 	REPEAT_SPAN,
 	FRAME_NAME,
+	FRAME_SHORT,
 	FRAME_FILE,
 	FRAME_LINE,
 	FRAME_MODULE,
@@ -128,23 +131,15 @@ enum column_number {
 };
 
 static const char *const column_names[COLUMNS] = {
-	[NODE_UP] = "node.up",
-	[NODE_FRAME] = "node.frame",
-	[NODE_SELF] = "node.self",
-	[NODE_BEFORE] = "node.before",
-	[NODE_ENTRIES] = "node.entries",
-	[REPEAT_NODE] = "repeat.node",
-	[REPEAT_LEAST] = "repeat.least",
-	[REPEAT_MOST] = "repeat.most",
-	[REPEAT_SPAN] = "repeat.span",
-	[FRAME_NAME] = "frame.name",
-	[FRAME_FILE] = "frame.file",
-	[FRAME_LINE] = "frame.line",
-	[FRAME_MODULE] = "frame.module",
-	[FRAME_FLAGS] = "frame.flags",
-	[SAMPLE_TIME] = "sample.time",
-	[SAMPLE_NODE] = "sample.node",
-	[SAMPLE_WEIGHT] = "sample.weight",
+	[NODE_UP] = "node.up",		 [NODE_FRAME] = "node.frame",
+	[NODE_SELF] = "node.self",	 [NODE_BEFORE] = "node.before",
+	[NODE_ENTRIES] = "node.entries", [REPEAT_NODE] = "repeat.node",
+	[REPEAT_LEAST] = "repeat.least", [REPEAT_MOST] = "repeat.most",
+	[REPEAT_SPAN] = "repeat.span",	 [FRAME_NAME] = "frame.name",
+	[FRAME_SHORT] = "frame.short",	 [FRAME_FILE] = "frame.file",
+	[FRAME_LINE] = "frame.line",	 [FRAME_MODULE] = "frame.module",
+	[FRAME_FLAGS] = "frame.flags",	 [SAMPLE_TIME] = "sample.time",
+	[SAMPLE_NODE] = "sample.node",	 [SAMPLE_WEIGHT] = "sample.weight",
 	[STRINGS] = "strings",
 };
 
@@ -171,6 +166,8 @@ struct writer {
 	struct frame_slot *frames;
 	uint32_t *string_numbers; /* by number in the symbol table; 0: not used yet */
 	size_t n_string_numbers;
+	uint32_t *short_numbers; /* the same of short forms */
+	size_t n_short_numbers;
 	uint32_t n_frames, n_strings, n_nodes, last_repeat;
 	uint32_t *map; /* node of the tree -> node of the page */
 	uint64_t hidden;
@@ -212,21 +209,37 @@ static void put_page_string(struct writer *w, const char *text)
 	w->columns[STRINGS].values++;
 }
 
+static uint32_t number_page_string(struct writer *w, uint32_t string, const char *text,
+				   uint32_t **numbers, size_t *n)
+{
+	if (!string)
+		return 0;
+	if (array_reach(numbers, n, string, 1024, sizeof(uint32_t))) {
+		w->no_memory = true;
+		return 0;
+	}
+	if (!(*numbers)[string]) {
+		put_page_string(w, text);
+		(*numbers)[string] = ++w->n_strings;
+	}
+	return (*numbers)[string];
+}
+
 /* Returns the number of a string in the page. Numbers follow the order in which frames use the
  * strings. */
 static uint32_t page_string_number(struct writer *w, uint32_t string)
 {
-	if (!string)
+	return number_page_string(w, string, symbol_table_string(w->page->names, string),
+				  &w->string_numbers, &w->n_string_numbers);
+}
+
+static uint32_t page_short_number(struct writer *w, uint32_t string)
+{
+	const char *text = symbol_table_short(w->page->names, string);
+
+	if (text == symbol_table_string(w->page->names, string))
 		return 0;
-	if (array_reach(&w->string_numbers, &w->n_string_numbers, string, 1024, sizeof(uint32_t))) {
-		w->no_memory = true;
-		return 0;
-	}
-	if (!w->string_numbers[string]) {
-		put_page_string(w, symbol_table_string(w->page->names, string));
-		w->string_numbers[string] = ++w->n_strings;
-	}
-	return w->string_numbers[string];
+	return number_page_string(w, string, text, &w->short_numbers, &w->n_short_numbers);
 }
 
 /* ---- frames ---------------------------------------------------------------------- */
@@ -252,6 +265,7 @@ static uint32_t page_frame_number(struct writer *w, const struct frame_key *key)
 		return 0;
 	}
 	put_value(w, FRAME_NAME, page_string_number(w, key->name));
+	put_value(w, FRAME_SHORT, page_short_number(w, key->name));
 	put_value(w, FRAME_FILE, page_string_number(w, key->file));
 	put_value(w, FRAME_LINE, key->line);
 	put_value(w, FRAME_MODULE, (uint32_t)(key->module + 1));
@@ -559,6 +573,8 @@ static json_t *head_object(const struct writer *w)
 	r |= json_object_set_new(head, "version", json_integer(1));
 	r |= json_object_set_new(head, "title", json_clean_string(w->page->title));
 	r |= json_object_set(head, "facts", w->page->facts);
+	r |= json_object_set_new(head, "full_names",
+				 json_boolean(symbol_table_shows_full(w->page->names)));
 	r |= json_object_set_new(head, "modules", modules);
 	r |= json_object_set_new(head, "threads", threads_array(w));
 	r |= json_object_set_new(head, "tick", json_integer(TICK));
@@ -617,6 +633,7 @@ int html_page_write(const struct html_page *page, FILE *out)
 	for (int i = 0; i < COLUMNS; i++)
 		free(w.columns[i].bytes);
 	free(w.string_numbers);
+	free(w.short_numbers);
 	free(w.map);
 	return r;
 }

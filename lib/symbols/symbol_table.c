@@ -152,6 +152,11 @@ void symbol_table_show_full(struct symbol_table *n, bool full)
 	n->full = full;
 }
 
+bool symbol_table_shows_full(const struct symbol_table *n)
+{
+	return n->full;
+}
+
 /* A stub of the PLT keeps what tells so. */
 static char *demangle(const char *mangled, int options)
 {

@@ -58,6 +58,7 @@ const char *symbol_table_short(const struct symbol_table *n, uint32_t string);
 /* Returns what people see: the short form, or the string itself after symbol_table_show_full(). */
 const char *symbol_table_shown(const struct symbol_table *n, uint32_t string);
 void symbol_table_show_full(struct symbol_table *n, bool full);
+bool symbol_table_shows_full(const struct symbol_table *n);
 uint32_t symbol_table_modules(const struct symbol_table *n);
 uint32_t symbol_table_module(const struct symbol_table *n, const char *path); /* UINT32_MAX: none */
 const char *symbol_table_path(const struct symbol_table *n, uint32_t module); /* "" if unknown */

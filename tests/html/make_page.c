@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "html/page.h"
+#include "symbols/short_names.h"
 
 static struct symbol_table *names;
 static struct cct tree;
@@ -149,6 +150,8 @@ static void odd_names(void)
 		"операция::表<ключ>(\"naïve\")",
 		"bad \xff\xfe bytes\n\tand control \x01 characters",
 		"operator<<(std::ostream&, point const&)",
+		"list<int>::size() const",
+		"list<char>::size() const",
 		"std::map<int, int>::operator->() const",
 		"(anonymous namespace)::helper(int)",
 		"void f<&ns::operator< >(int)",
@@ -238,6 +241,19 @@ static void compare(struct html_page *page)
 	json_object_set_new(page->facts, "after", json_string("new.data"));
 }
 
+/* As lib/profile does for a recording. */
+static void shorten_all(void)
+{
+	uint32_t n = cct_key_count(&tree), *all = malloc(n * sizeof(*all) + 1);
+
+	if (!all)
+		check(-ENOMEM);
+	for (uint32_t i = 0; i < n; i++)
+		all[i] = cct_key(&tree, i)->name;
+	check(short_names_choose(names, all, n));
+	free(all);
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -267,6 +283,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	check(cct_finish(&tree, names));
+	shorten_all();
 	check(html_page_write(&page, stdout));
 	json_decref(page.facts);
 	cct_free(&tree);

@@ -179,7 +179,7 @@ class ChartView {
 				ctx,
 				labelOf(this.tree, i),
 				w - 9,
-				shortName(nameOf(this.tree, i))
+				shortLabelOf(this.tree, i)
 			);
 			ctx.fillStyle =
 				hit || flagsOf(this.tree, i) & GAP ? style.light : style.text;
@@ -301,7 +301,7 @@ class ChartView {
 		showTip(
 			e.clientX,
 			e.clientY,
-			el('b', {}, labelOf(tree, node)),
+			el('b', {}, fullLabelOf(tree, node)),
 			tree === p.tree && place ? el('div', {}, 'called at ' + place) : '',
 			...marksOf(tree, node).map(t => el('div', {}, t)),
 			el(

@@ -100,7 +100,7 @@ function painter(tree, mode) {
 				? shade(KINDS[kindOf(flagsOf(tree, i))], 0)
 				: depthColour(depths[i], depths[0]);
 	const known = new Array(p.frameName.length),
-		hashes = p.funcs.map(f => hashText(f.name));
+		hashes = p.funcs.map(f => hashText(f.full));
 	const modules = new Map();
 	const ofFrame = f => {
 		const flags = p.frameFlags[f],

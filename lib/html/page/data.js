@@ -96,12 +96,15 @@ function nameFunctions(p) {
 		let func = known.get(key);
 		if (func === undefined) {
 			known.set(key, (func = p.funcs.length));
-			const name =
+			const full =
 				flags & LEFT_OUT
 					? '[left out]'
 					: p.strings[p.frameName[i]] || (i ? '[no name]' : 'all');
+			/* name: what is shown, one of the others (showNames()). */
 			p.funcs.push({
-				name,
+				name: full,
+				full,
+				short: p.strings[p.frameShort[i]] || full,
 				module: p.modules[p.frameModule[i] - 1] || '',
 				flags: flags & FLAGS,
 			});
@@ -152,6 +155,8 @@ async function readProfile(text) {
 		threads: head.threads,
 		strings,
 		frameName: column('frame.name'),
+		frameShort: column('frame.short'),
+		fullNames: !!head.full_names,
 		frameFile: column('frame.file'),
 		frameLine: column('frame.line'),
 		frameModule: column('frame.module'),

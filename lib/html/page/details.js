@@ -178,7 +178,7 @@ class Details {
 		const { module } = tree.profile.funcs[funcOf(tree, i)],
 			marks = [module, ...marksOf(tree, i)].filter(Boolean);
 		const parts = [
-			el('h2', {}, labelOf(tree, i)),
+			el('h2', {}, fullLabelOf(tree, i)),
 			el('div', { class: 'soft' }, marks.join(' · ')),
 			this.buttons(tree, i, hasZoom),
 			nodeNumbers(tree, i, 0),
@@ -197,14 +197,15 @@ class Details {
 			{ class: 'buttons' },
 			hasZoom ? button('Zoom here', () => zoom(i)) : null,
 			button('Callers and callees', () => functions(funcOf(tree, i))),
-			button('Find all', () => search(patternOf(nameOf(tree, i)))),
+			button('Find all', () => search(patternOf(fullNameOf(tree, i)))),
 			button('Copy context', e => this.copy(tree, i, e.target))
 		);
 	}
 	copy(tree, i, button) {
 		const p = tree.profile,
 			place = k => (tree === p.tree ? fullPlaceOf(p, tree.frame[k]) : ''),
-			line = k => labelOf(tree, k) + (place(k) ? '  called at ' + place(k) : ''),
+			called = k => (place(k) ? '  called at ' + place(k) : ''),
+			line = k => fullLabelOf(tree, k) + called(k),
 			text = chainOf(tree, i).map(line).join('\n');
 		const done = ok => {
 			button.textContent = ok ? 'Copied' : 'Cannot copy';

@@ -284,9 +284,12 @@ class FlameView {
 		ctx.fillStyle = hit ? style.hit : i ? this.colours(i) : style.rest;
 		ctx.fillRect(from, y, w - gap, ROW - 1);
 		if (w > 20) {
-			const name = nameOf(tree, i),
-				repeat = repeatText(tree, i);
-			const text = fitText(ctx, name + repeat, w - 9, shortName(name) + repeat);
+			const text = fitText(
+				ctx,
+				labelOf(tree, i),
+				w - 9,
+				shortLabelOf(tree, i)
+			);
 			if (text) {
 				ctx.globalAlpha = aside ? 0.75 : 1;
 				ctx.fillStyle =

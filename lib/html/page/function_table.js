@@ -30,7 +30,7 @@ class FunctionTable {
 	cells(row) {
 		const [all, allBefore] = this.options.totals(),
 			colour = this.options.colour(row.func);
-		const name = nameCell(row.name, this.options.matched(row.func), colour);
+		const name = nameCell(row.name, row.full, this.options.matched(row.func), colour);
 		return [
 			...(this.options.comparing
 				? changeCells(row.total, row.totalBefore, all, allBefore)
@@ -57,7 +57,10 @@ class FunctionTable {
 			if (!func || (!total && !totalBefore) || (filter && !filter[func])) return;
 			const row = {
 				func,
-				name: f.name,
+				get name() {
+					return f.name;
+				},
+				full: f.full,
 				module: f.module,
 				self: sums.self[func],
 				total,

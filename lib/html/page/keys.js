@@ -8,6 +8,7 @@ const KEYS = {
 		['o', 'show only samples with a match'],
 		['i', 'show details of the selected frame'],
 		['l', 'separate calls by line'],
+		['m', 'C++ names: short or in full'],
 		['r', 'fold recursion'],
 		['z', 'zoom to the selected time span'],
 		['t', 'colours: system, light, dark'],
@@ -67,7 +68,8 @@ function showHelp() {
 			'p',
 			{ class: 'soft' },
 			'The search takes a regular expression and looks at the names of ',
-			'functions. It ignores case unless the expression has a capital letter.'
+			'functions, in full and in short form. It ignores case unless the ',
+			'expression has a capital letter.'
 		),
 		el('p', {}, el('button', { onclick: () => box.close(), autofocus: true }, 'Close'))
 	);
@@ -101,6 +103,7 @@ const COMMANDS = {
 	},
 	i: () => $('details-toggle').click(),
 	l: () => flip('lines'),
+	m: () => flip('full'),
 	r: () => flip('fold'),
 	u: () => flip('up'),
 	f: () => flip('up'),

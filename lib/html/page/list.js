@@ -154,10 +154,11 @@ class RowList {
 
 const cell = (kind, ...content) =>
 	el('div', { class: 'cell ' + kind, role: 'gridcell' }, ...content);
-/* Returns a cell for a name, with a chip of this colour. before: an element before the chip. */
-function nameCell(name, hit, colour, before = null) {
+/* Returns a cell for a name, with a chip of this colour. full: the whole name. before: an element
+ * before the chip. */
+function nameCell(name, full, hit, colour, before = null) {
 	const chip = el('i', { class: 'chip' }),
-		text = el('span', { class: hit ? 'text hit' : 'text', title: name }, name);
+		text = el('span', { class: hit ? 'text hit' : 'text', title: full }, name);
 	chip.style.background = colour;
 	return cell('name', before, chip, text);
 }

@@ -4,6 +4,7 @@
 /* Shows the state, after the state before. null: nothing is visible yet. */
 function render(before) {
 	const changed = k => !before || state[k] !== before[k];
+	if (changed('full')) showNames(state.full);
 	if (changed('query')) {
 		searchFor(state.query);
 		if ($('search').value !== state.query) $('search').value = state.query;
@@ -22,9 +23,13 @@ function render(before) {
 		);
 		view.refresh(redraw || (state.only && changed('query')), changed);
 	}
-	if ([...SHAPE, ...SELECTION, 'view'].some(changed)) showDetails();
+	if ([...SHAPE, ...SELECTION, 'view', 'full'].some(changed)) showDetails();
 	paintLegend();
 	placeDetails();
+}
+
+function showNames(full) {
+	for (const f of p.funcs) f.name = full ? f.full : f.short;
 }
 
 function openView() {
@@ -80,6 +85,7 @@ function start(profile) {
 	});
 	systemDark.addEventListener('change', () => setTheme(theme));
 	if (p.sampleTime.length > 1) makeTracks();
+	FIRST.full = p.fullNames;
 	state = fromHash();
 	if (p.facts.samples === 0 && state.view !== 'recording') {
 		$('view').append(message('The recording has no samples.'));

@@ -50,6 +50,10 @@ function searchFor(query) {
 	field.removeAttribute('aria-invalid');
 	matched = null;
 	if (!query) return;
+	/* A name that was copied is found, although it may be no regular expression. */
+	const named = Uint8Array.from(p.funcs, (f, i) =>
+		i && (f.full === query || f.short === query) ? 1 : 0
+	);
 	try {
 		/* The search ignores case unless the expression has a capital letter, as in less
 		 * and ripgrep. */
@@ -57,9 +61,12 @@ function searchFor(query) {
 			query,
 			/[A-Z]/.test(query.replace(/\\[A-Z]/g, '')) ? '' : 'i'
 		);
-		matched = Uint8Array.from(p.funcs, (f, i) => (i && pattern.test(f.name) ? 1 : 0));
+		matched = Uint8Array.from(p.funcs, (f, i) =>
+			named[i] || (i && (pattern.test(f.full) || pattern.test(f.short))) ? 1 : 0
+		);
 	} catch (e) {
-		field.setAttribute('aria-invalid', 'true');
+		if (named.some(Boolean)) matched = named;
+		else field.setAttribute('aria-invalid', 'true');
 	}
 }
 

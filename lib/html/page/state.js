@@ -15,6 +15,7 @@ const VIEWS = [
 const FIRST = {
 	view: 'flame',
 	lines: false,
+	full: false,
 	fold: false,
 	invert: false,
 	up: false,
@@ -32,6 +33,7 @@ const FIRST = {
 const SHORT = {
 	view: 'v',
 	lines: 'l',
+	full: 'm',
 	fold: 'f',
 	invert: 'i',
 	up: 'u',

@@ -21,6 +21,9 @@ function toggle(text, key, title) {
 }
 const treeTools = () => [
 	toggle('By line', 'lines', 'Show calls from different lines of a function separately (l)'),
+	p.funcs.some(f => f.short !== f.full)
+		? toggle('Full names', 'full', 'Show C++ names in full (m)')
+		: null,
 	toggle('Fold recursion', 'fold', 'Show a recursive function only once in each context (r)'),
 ];
 function choice(label, key, options) {

@@ -71,7 +71,8 @@ class TreeList {
 		const { matched, colour } = this.options,
 			sign = item.has ? (item.open ? '▾' : '▸') : '',
 			twist = el('span', { class: 'twist' + (item.has ? '' : ' leaf') }, sign),
-			name = nameCell(item.label, matched(item.func), colour(item), twist);
+			hit = matched(item.func),
+			name = nameCell(item.label, item.full(), hit, colour(item), twist);
 		name.style.paddingLeft = Math.min(item.level, 60) * 14 + 'px';
 		if (item.level > 60) twist.before(el('span', { class: 'soft' }, item.level + ' '));
 		return name;
@@ -201,7 +202,10 @@ function topDown(tree) {
 	const item = i => ({
 		node: i,
 		func: funcOf(tree, i),
-		label: labelOf(tree, i),
+		get label() {
+			return labelOf(tree, i);
+		},
+		full: () => fullLabelOf(tree, i),
 		places: () =>
 			callPlaces(tree, i).filter(c => c.weight && c.text !== 'unknown place'),
 		total: tree.total[i],
@@ -232,7 +236,10 @@ function bottomUp(tree) {
 		group: g,
 		node: g.nodes[0],
 		func: g.func,
-		label: p.funcs[g.func].name,
+		get label() {
+			return p.funcs[g.func].name;
+		},
+		full: () => p.funcs[g.func].full,
 		place: p.funcs[g.func].module,
 		total: g.total,
 		totalBefore: g.totalBefore,

@@ -11,7 +11,7 @@
 const totalsOf = tree => [tree.total[0], tree.totalBefore ? tree.totalBefore[0] : 0];
 const colourOfFunc = func => {
 	const kind = kindOf(p.funcs[func].flags);
-	return shade(KINDS[kind], hashText(p.funcs[func].name));
+	return shade(KINDS[kind], hashText(p.funcs[func].full));
 };
 
 const modulo = (i, n) => ((i % n) + n) % n;
@@ -298,7 +298,7 @@ function functionsMaker(host) {
 			if (func !== state.func) update({ func }, false);
 		},
 		enter: func =>
-			update({ func, query: patternOf(p.funcs[func].name), view: 'flame' }),
+			update({ func, query: patternOf(p.funcs[func].full), view: 'flame' }),
 	});
 	const relatives = new Relatives(right);
 	return {
@@ -313,7 +313,7 @@ function functionsMaker(host) {
 				table.show(tree, sums, state.query ? matched || undefined : null);
 			if (state.func <= 0 && table.rows.length) state.func = table.rows[0].func;
 			table.reach(state.func);
-			if (shownFor === state.func && !all) {
+			if (shownFor === state.func && !all && !changed('full')) {
 				relatives.mark();
 				return;
 			}

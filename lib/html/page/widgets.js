@@ -55,33 +55,6 @@ const plural = (n, one, many = one + 's') => count(n) + ' ' + (n === 1 ? one : m
 /* Returns a search for the functions with exactly this name. */
 const patternOf = name => '^' + name.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&') + '$';
 
-/* Returns a C++ name without template arguments and parameters, for places with little space. */
-const shortNames = new Map();
-function shortName(name) {
-	let short = shortNames.get(name);
-	if (short !== undefined) return short;
-	short = '';
-	let level = 0;
-	for (let i = 0; i < name.length; i++) {
-		const c = name[i];
-		const operator =
-			(c === '<' || c === '>') &&
-			(/operator[<>=-]*$/.test(name.slice(Math.max(0, i - 11), i)) ||
-				name[i - 1] === '-');
-		if (operator) {
-			if (!level) short += c;
-			continue;
-		}
-		if (c === '<') level++;
-		else if (c === '>') level = Math.max(0, level - 1);
-		else if (c === '(' && !level && short && !name.startsWith('(anonymous', i)) break;
-		else if (!level) short += c;
-	}
-	if (!short.trim() || !/^[\w(~]/.test(name)) short = name;
-	shortNames.set(name, short);
-	return short;
-}
-
 /* The description of a node besides its numbers. */
 function repeatText(tree, i) {
 	const r = tree.repeatOf && tree.repeatOf.get(i);
@@ -93,6 +66,9 @@ function repeatText(tree, i) {
 					: count(r[0] + 1) + '–' + count(r[1] + 1));
 }
 const labelOf = (tree, i) => nameOf(tree, i) + repeatText(tree, i);
+const fullNameOf = (tree, i) => tree.profile.funcs[funcOf(tree, i)].full;
+const fullLabelOf = (tree, i) => fullNameOf(tree, i) + repeatText(tree, i);
+const shortLabelOf = (tree, i) => tree.profile.funcs[funcOf(tree, i)].short + repeatText(tree, i);
 
 function marksOf(tree, i) {
 	const f = flagsOf(tree, i),
@@ -209,7 +185,7 @@ function nodeTip(tree, i, view, x, y) {
 	showTip(
 		x,
 		y,
-		el('b', {}, labelOf(tree, i)),
+		el('b', {}, fullLabelOf(tree, i)),
 		...[tree === p.tree && place && 'called at ' + place, module, ...marksOf(tree, i)]
 			.filter(Boolean)
 			.map(t => el('div', {}, t)),
