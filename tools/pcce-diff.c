@@ -23,6 +23,7 @@ enum {
 	OPT_NO_INLINE,
 	OPT_NO_KERNEL,
 	OPT_FULL_NAMES,
+	OPT_ABSOLUTE,
 };
 
 static const struct format {
@@ -46,7 +47,7 @@ struct arguments {
 	int n;
 	const struct format *format;
 	enum diff_by by;
-	bool all, inlining, no_kernel, rows_given, full_names;
+	bool all, inlining, no_kernel, rows_given, full_names, absolute;
 	double min_percent;
 	size_t max_rows;
 };
@@ -64,6 +65,9 @@ static const struct argp_option options[] = {
 	 "Print at most N lines of each table (text, json; default: 20 for text; 0: all)", 0},
 	{"min-percent", OPT_MIN_PERCENT, "P", 0,
 	 "Show only changes of P percentage points or more (text, json)", 0},
+	{"absolute", OPT_ABSOLUTE, NULL, 0,
+	 "Compare times or counts in place of shares, for runs that did equal work (text, json)",
+	 0},
 	{"no-inline", OPT_NO_INLINE, NULL, 0, "Show no frames for inlined functions", 0},
 	{"no-kernel", OPT_NO_KERNEL, NULL, 0, "Show no frames for the kernel's functions", 0},
 	{"full-names", OPT_FULL_NAMES, NULL, 0, "Do not shorten C++ names (text, html)", 0},
@@ -125,6 +129,9 @@ static error_t parse_diff_option(int key, char *arg, struct argp_state *state)
 	case OPT_NO_KERNEL:
 		a->no_kernel = true;
 		return 0;
+	case OPT_ABSOLUTE:
+		a->absolute = true;
+		return 0;
 	case OPT_FULL_NAMES:
 		a->full_names = true;
 		return 0;
@@ -164,7 +171,9 @@ static const struct argp argp = {
 	.help_filter = filter_diff_help,
 	.args_doc = "BEFORE NOW",
 	.doc = "Show what changed from one recording to another, and how sure that is."
-	       "\vShares are of each recording's own samples. Only sure changes are shown: at "
+	       "\vThe first table compares times, which tells something if both runs did equal "
+	       "work. "
+	       "Shares are of each recording's own samples. Only sure changes are shown: at "
 	       "most 5% of them are due to chance. This is the chance of sampling. To see how runs "
 	       "of one program differ, record several runs and join them with pcce-merge.",
 };
@@ -239,6 +248,7 @@ static int compare_recordings(const struct arguments *a, const struct profile *b
 		.max_q = a->all ? 1 : 0.05,
 		.min_percent = a->min_percent,
 		.max_rows = a->rows_given || a->format->print != diff_text ? a->max_rows : 20,
+		.absolute = a->absolute,
 		.names = {a->inputs[0], a->inputs[1]},
 	};
 	struct output_file file;

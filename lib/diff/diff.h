@@ -5,7 +5,8 @@
  * are, without the suffixes that GCC adds. The number of repetitions does not matter, unless
  * DIFF_BY_CONTEXTS asks for it.
  *
- * Counts are numbers of samples, because only their random variation is known.
+ * Counts are numbers of samples, because only their random variation is known. Absolute values are
+ * these numbers, times the mean value of a sample.
  */
 #ifndef PCCE_DIFF_DIFF_H
 #define PCCE_DIFF_DIFF_H
@@ -29,7 +30,9 @@ struct diff {
 	struct cct tree; /* the merged tree, finished; self and total are the samples of `now` */
 	struct diff_counts *was; /* samples of `before` by node */
 	bool by_names, by_repetitions;
-	char other[512]; /* why the builds are different; "" if they are equal */
+	double value_was, value_is; /* of a sample: of time in ms, else of the event */
+	const char *unit;	    /* "ms", or "" for other events */
+	char other[512];	    /* why the builds are different; "" if they are equal */
 };
 
 /* Returns 0 or -ENOMEM. The profiles must outlive the result. It adds strings to the symbol table
@@ -50,6 +53,9 @@ struct diff_change {
 
 /* Computes a change from samples (was, is) of all samples (of_was, of_is); q is 1. */
 struct diff_change diff_change(uint64_t was, uint64_t of_was, uint64_t is, uint64_t of_is);
+/* Computes a change of absolute values: of samples (was, is) that have these values each. The
+ * shares are values, and so are the change and its interval. */
+struct diff_change diff_absolute(uint64_t was, double value_was, uint64_t is, double value_is);
 /* Sets q of each change to its false discovery rate (Benjamini and Hochberg): the part of all
  * changes with this q or a smaller one that is due to chance. 0 or -ENOMEM. */
 int diff_judge(struct diff_change *changes, size_t n);
@@ -59,10 +65,12 @@ enum diff_what { DIFF_TOTALS, DIFF_SELVES, DIFF_CONTEXTS };
 struct diff_row {
 	uint32_t name; /* string of the symbol table; 0 for DIFF_CONTEXTS */
 	uint32_t node; /* for DIFF_CONTEXTS */
-	struct diff_change change;
+	struct diff_change share, absolute;
 };
-/* Returns rows with their q, largest change first. The caller frees them. 0 or -ENOMEM. */
-int diff_rows(const struct diff *d, enum diff_what what, struct diff_row **rows, size_t *n);
+/* Returns rows with their q, largest change first: of the share, or of the absolute value. The
+ * caller frees them. 0 or -ENOMEM. */
+int diff_rows(const struct diff *d, enum diff_what what, bool absolute, struct diff_row **rows,
+	      size_t *n);
 
 /* ---- formats: 0 or -ENOMEM ---- */
 
@@ -70,6 +78,7 @@ struct diff_options {
 	double max_q;	      /* changes with a larger q are left out */
 	double min_percent;   /* smaller changes (percentage points) are left out */
 	size_t max_rows;      /* rows of each table; 0: all */
+	bool absolute;	      /* compare times or counts, not shares */
 	const char *names[2]; /* names of the recordings */
 };
 int diff_text(const struct diff *d, const struct diff_options *o, FILE *out);

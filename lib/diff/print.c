@@ -41,6 +41,15 @@ static const char *stars(double q)
 	return q < 0.001 ? "***" : q < 0.01 ? "**" : q < 0.05 ? "*" : "";
 }
 
+static void print_absolute(const struct diff_change *c, int digits, FILE *out)
+{
+	char between[80];
+
+	snprintf(between, sizeof(between), "%+.*f to %+.*f", digits, c->low, digits, c->high);
+	fprintf(out, "%9.*f %9.*f %+9.*f  %-19s %-3s  ", digits, c->share_was, digits, c->share_is,
+		digits, c->change, between, stars(c->q));
+}
+
 static void print_change(const struct diff_change *c, FILE *out)
 {
 	char between[40];
@@ -72,22 +81,44 @@ static int print_context(const struct diff *d, uint32_t node, struct path *p, FI
 	return 0;
 }
 
-static int print_table(const struct diff *d, enum diff_what what, const char *title,
+/* Returns the change that a table shows if it is sure and large enough; NULL: not shown. */
+static const struct diff_change *shown_change(const struct diff *d, const struct diff_options *o,
+					      bool absolute, const struct diff_row *row)
+{
+	const struct diff_change *c = absolute ? &row->absolute : &row->share;
+	double all = d->was[0].total * d->value_was,
+	       percent = absolute ? 100 * fabs(c->change) / (all > 0 ? all : 1) : fabs(c->change);
+
+	return c->q > o->max_q || percent < o->min_percent ? NULL : c;
+}
+
+static void print_table_head(const struct diff *d, bool absolute, const char *title, FILE *out)
+{
+	fprintf(out, "\n%s\n", title);
+	if (!absolute)
+		fputs("  before      now   change  95% interval      mark\n", out);
+	else if (*d->unit)
+		fputs("before ms    now ms    change  95% interval        mark\n", out);
+	else
+		fputs("   before       now    change  95% interval        mark\n", out);
+}
+
+static int print_table(const struct diff *d, enum diff_what what, bool absolute, const char *title,
 		       const struct diff_options *o, FILE *out)
 {
 	struct diff_row *rows;
 	struct path path = {0};
 	size_t n, left = 0, unsure = 0, shown = 0;
 	char buffer[4096];
-	int r = diff_rows(d, what, &rows, &n);
+	int r = diff_rows(d, what, absolute, &rows, &n);
 
 	if (r)
 		return r;
-	fprintf(out, "\n%s\n  before      now   change  95%% interval      mark\n", title);
+	print_table_head(d, absolute, title, out);
 	for (size_t i = 0; i < n && !r; i++) {
-		const struct diff_change *c = &rows[i].change;
+		const struct diff_change *c = shown_change(d, o, absolute, &rows[i]);
 
-		if (c->q > o->max_q || fabs(c->change) < o->min_percent) {
+		if (!c) {
 			unsure++;
 			continue;
 		}
@@ -96,7 +127,10 @@ static int print_table(const struct diff *d, enum diff_what what, const char *ti
 			continue;
 		}
 		shown++;
-		print_change(c, out);
+		if (absolute)
+			print_absolute(c, *d->unit ? 1 : 0, out);
+		else
+			print_change(c, out);
 		if (what == DIFF_CONTEXTS)
 			r = print_context(d, rows[i].node, &path, out);
 		else
@@ -124,37 +158,68 @@ static void print_recording(const char *what, const char *name, const struct pro
 		text_clean(p->command, command, sizeof(command)));
 }
 
+/* Prints how the time or the number of events changed as a whole. */
+static void print_absolute_head(const struct diff *d, FILE *out)
+{
+	struct diff_change c =
+		diff_absolute(d->was[0].total, d->value_was, d->tree.nodes[0].total, d->value_is);
+	int digits = *d->unit ? 1 : 0;
+
+	fprintf(out, "%s: %.*f%s%s before, %.*f%s%s now", *d->unit ? "time" : "events", digits,
+		c.share_was, *d->unit ? " " : "", d->unit, digits, c.share_is, *d->unit ? " " : "",
+		d->unit);
+	if (c.share_was > 0)
+		fprintf(out, ": %+.1f%%", 100 * c.change / c.share_was);
+	fputc('\n', out);
+}
+
 int diff_text(const struct diff *d, const struct diff_options *o, FILE *out)
 {
-	uint64_t was = d->was[0].total, is = d->tree.nodes[0].total;
 	int r;
 
 	print_recording("before:", o->names[0], d->before, out);
 	print_recording("now:", o->names[1], d->now, out);
-	if (was)
-		fprintf(out,
-			"samples: %+.1f%%; percentages refer to each recording's own samples\n",
-			100.0 * ((double)is - was) / was);
+	print_absolute_head(d, out);
 	fprintf(out, "contexts are compared by %s%s%s%s\n",
 		d->by_names ? "names of functions" : "calls", *d->other ? " (" : "", d->other,
 		*d->other ? ")" : "");
 	fprintf(out, "*, **, ***: at most 5, 1, 0.1%% of the changes with this or a stronger mark "
 		     "are due to chance\n");
-	r = print_table(d, DIFF_TOTALS, "Functions: total share (with callees)", o, out);
-	r = r ? r : print_table(d, DIFF_SELVES, "Functions: self share (without callees)", o, out);
-	return r ? r : print_table(d, DIFF_CONTEXTS, "Contexts", o, out);
+	r = print_table(d, DIFF_TOTALS, true,
+			*d->unit ? "Functions: total time (with callees), if both did equal work"
+				 : "Functions: total events (with callees), if both did equal work",
+			o, out);
+	if (o->absolute) {
+		r = r ? r
+		      : print_table(d, DIFF_SELVES, true, "Functions: self (without callees)", o,
+				    out);
+		return r ? r : print_table(d, DIFF_CONTEXTS, true, "Contexts", o, out);
+	}
+	r = r ? r
+	      : print_table(d, DIFF_TOTALS, false,
+			    "Functions: total share of the recording (with callees)", o, out);
+	r = r ? r
+	      : print_table(d, DIFF_SELVES, false, "Functions: self share (without callees)", o,
+			    out);
+	return r ? r : print_table(d, DIFF_CONTEXTS, false, "Contexts: self share", o, out);
 }
 
 /* ---- JSON ------------------------------------------------------------------------ */
 
-static void json_put_change(const struct diff_change *c, FILE *out)
+static void json_put_change(const struct diff_row *row, FILE *out)
 {
+	const struct diff_change *c = &row->share, *a = &row->absolute;
+
 	fprintf(out,
 		"\"before\":%llu,\"now\":%llu,\"share_before\":%.6g,\"share_now\":%.6g,\"change\":%"
 		".6g,\"low\":%.6g,"
-		"\"high\":%.6g,\"p\":%.4g,\"q\":%.4g}",
+		"\"high\":%.6g,\"p\":%.4g,\"q\":%.4g",
 		(unsigned long long)c->was, (unsigned long long)c->is, c->share_was, c->share_is,
 		c->change, c->low, c->high, c->p, c->q);
+	fprintf(out,
+		",\"absolute\":{\"before\":%.6g,\"now\":%.6g,\"change\":%.6g,\"low\":%.6g,"
+		"\"high\":%.6g,\"p\":%.4g,\"q\":%.4g}}",
+		a->share_was, a->share_is, a->change, a->low, a->high, a->p, a->q);
 }
 
 static int json_put_changes(const struct diff *d, enum diff_what what, const char *name,
@@ -164,15 +229,13 @@ static int json_put_changes(const struct diff *d, enum diff_what what, const cha
 	struct diff_row *rows;
 	struct path path = {0};
 	size_t n, shown = 0;
-	int r = diff_rows(d, what, &rows, &n);
+	int r = diff_rows(d, what, o->absolute, &rows, &n);
 
 	if (r)
 		return r;
 	fprintf(out, ",\n\"%s\":[", name);
 	for (size_t i = 0; i < n && !r && (!o->max_rows || shown < o->max_rows); i++) {
-		const struct diff_change *c = &rows[i].change;
-
-		if (c->q > o->max_q || fabs(c->change) < o->min_percent)
+		if (!shown_change(d, o, o->absolute, &rows[i]))
 			continue;
 		shown++;
 		fputs(between, out);
@@ -194,7 +257,7 @@ static int json_put_changes(const struct diff *d, enum diff_what what, const cha
 			putc(']', out);
 		}
 		putc(',', out);
-		json_put_change(c, out);
+		json_put_change(&rows[i], out);
 	}
 	putc(']', out);
 	free(path.list);
@@ -213,6 +276,7 @@ int diff_json(const struct diff *d, const struct diff_options *o, FILE *out)
 	fprintf(out, ",\n\"samples_before\":%llu,\"samples_now\":%llu,\n\"by\":\"%s\"",
 		(unsigned long long)d->was[0].total, (unsigned long long)d->tree.nodes[0].total,
 		d->by_names ? "names" : "calls");
+	fprintf(out, ",\n\"unit\":\"%s\"", *d->unit ? d->unit : "events");
 	r = json_put_changes(d, DIFF_TOTALS, "totals", o, out);
 	r = r ? r : json_put_changes(d, DIFF_SELVES, "selves", o, out);
 	r = r ? r : json_put_changes(d, DIFF_CONTEXTS, "contexts", o, out);

@@ -47,11 +47,11 @@ static int visit_node(struct tables *t, uint32_t node, int by)
 	if (row == UINT32_MAX)
 		return -ENOMEM;
 	if (by > 0 && t->what == DIFF_SELVES) {
-		t->rows[row].change.is += n->self;
-		t->rows[row].change.was += t->d->was[node].self;
+		t->rows[row].share.is += n->self;
+		t->rows[row].share.was += t->d->was[node].self;
 	} else if (by > 0 && !t->on_path[row]) {
-		t->rows[row].change.is += n->total;
-		t->rows[row].change.was += t->d->was[node].total;
+		t->rows[row].share.is += n->total;
+		t->rows[row].share.was += t->d->was[node].total;
 	}
 	t->on_path[row] += by;
 	return 0;
@@ -86,9 +86,9 @@ static int add_context_rows(struct tables *t)
 	for (size_t i = 0; i < t->d->tree.n; i++) {
 		struct diff_row row = {.node = i};
 
-		row.change.is = t->d->tree.nodes[i].self;
-		row.change.was = t->d->was[i].self;
-		if (!row.change.is && !row.change.was)
+		row.share.is = t->d->tree.nodes[i].self;
+		row.share.was = t->d->was[i].self;
+		if (!row.share.is && !row.share.was)
 			continue;
 		if (array_grow(&t->rows, t->n, sizeof(*t->rows)))
 			return -ENOMEM;
@@ -97,43 +97,62 @@ static int add_context_rows(struct tables *t)
 	return 0;
 }
 
-static int compare_rows_by_change(const void *a, const void *b)
+static int compare_equal_rows(const struct diff_row *x, const struct diff_row *y)
 {
-	const struct diff_row *x = a, *y = b;
-	double cx = fabs(x->change.change), cy = fabs(y->change.change);
-
-	if (cx != cy)
-		return cx > cy ? -1 : 1;
 	if (x->name != y->name)
 		return x->name < y->name ? -1 : 1;
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-static int judge_rows(struct tables *t)
+static int compare_rows_by_share(const void *a, const void *b)
 {
-	struct diff_change *changes = malloc((t->n + 1) * sizeof(*changes));
-	int r;
+	const struct diff_row *x = a, *y = b;
+	double cx = fabs(x->share.change), cy = fabs(y->share.change);
 
-	if (!changes)
-		return -ENOMEM;
-	for (size_t i = 0; i < t->n; i++)
-		changes[i] = diff_change(t->rows[i].change.was, t->d->was[0].total,
-					 t->rows[i].change.is, t->d->tree.nodes[0].total);
-	r = diff_judge(changes, t->n);
-	for (size_t i = 0; i < t->n; i++)
-		t->rows[i].change = changes[i];
-	free(changes);
+	return cx > cy ? -1 : cx < cy ? 1 : compare_equal_rows(x, y);
+}
+
+static int compare_rows_by_value(const void *a, const void *b)
+{
+	const struct diff_row *x = a, *y = b;
+	double cx = fabs(x->absolute.change), cy = fabs(y->absolute.change);
+
+	return cx > cy ? -1 : cx < cy ? 1 : compare_equal_rows(x, y);
+}
+
+static int judge_rows(struct tables *t, bool absolute)
+{
+	struct diff_change *shares = malloc((t->n + 1) * sizeof(*shares)),
+			   *values = malloc((t->n + 1) * sizeof(*values));
+	int r = shares && values ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !r && i < t->n; i++) {
+		uint64_t was = t->rows[i].share.was, is = t->rows[i].share.is;
+
+		shares[i] = diff_change(was, t->d->was[0].total, is, t->d->tree.nodes[0].total);
+		values[i] = diff_absolute(was, t->d->value_was, is, t->d->value_is);
+	}
+	r = r ? r : diff_judge(shares, t->n);
+	r = r ? r : diff_judge(values, t->n);
+	for (size_t i = 0; !r && i < t->n; i++) {
+		t->rows[i].share = shares[i];
+		t->rows[i].absolute = values[i];
+	}
+	free(shares);
+	free(values);
 	if (!r && t->n)
-		qsort(t->rows, t->n, sizeof(*t->rows), compare_rows_by_change);
+		qsort(t->rows, t->n, sizeof(*t->rows),
+		      absolute ? compare_rows_by_value : compare_rows_by_share);
 	return r;
 }
 
-int diff_rows(const struct diff *d, enum diff_what what, struct diff_row **rows, size_t *n)
+int diff_rows(const struct diff *d, enum diff_what what, bool absolute, struct diff_row **rows,
+	      size_t *n)
 {
 	struct tables t = {.d = d, .what = what};
 	int r = what == DIFF_CONTEXTS ? add_context_rows(&t) : add_function_rows(&t);
 
-	r = r ? r : judge_rows(&t);
+	r = r ? r : judge_rows(&t, absolute);
 	id_map_free(&t.numbers);
 	free(t.on_path);
 	if (r) {

@@ -79,6 +79,55 @@ struct diff_change diff_change(uint64_t was, uint64_t of_was, uint64_t is, uint6
 	return c;
 }
 
+/* Computes Byar's approximation of the exact interval of a Poisson mean. */
+static void poisson_interval(double k, double *low, double *high)
+{
+	double up = k + 1;
+
+	*low = k > 0 ? k * pow(1 - 1 / (9 * k) - Z95 / (3 * sqrt(k)), 3) : 0;
+	*high = up * pow(1 - 1 / (9 * up) + Z95 / (3 * sqrt(up)), 3);
+}
+
+/* The exact test of two Poisson rates, two-sided: of n samples, each is of the second recording
+ * with probability p. */
+static double binomial_p(uint64_t k, uint64_t n, double p)
+{
+	double seen = log_choose(n, k) + k * log(p) + (n - k) * log1p(-p), sum = 0;
+
+	for (uint64_t x = 0; x <= n; x++) {
+		double one = log_choose(n, x) + x * log(p) + (n - x) * log1p(-p);
+
+		if (one <= seen + 1e-9)
+			sum += exp(one);
+	}
+	return sum < 1 ? sum : 1;
+}
+
+static double absolute_p(uint64_t was, double value_was, uint64_t is, double value_is)
+{
+	double a = was * value_was, b = is * value_is;
+
+	if (!(was + is) || !(value_was > 0) || !(value_is > 0))
+		return 1;
+	if (was + is <= EXACT)
+		return binomial_p(is, was + is, value_was / (value_was + value_is));
+	return erfc(fabs(b - a) / sqrt(2 * (a * value_was + b * value_is)));
+}
+
+struct diff_change diff_absolute(uint64_t was, double value_was, uint64_t is, double value_is)
+{
+	double a = was * value_was, b = is * value_is, la, ha, lb, hb;
+	struct diff_change c = {
+		.was = was, .is = is, .share_was = a, .share_is = b, .change = b - a, .q = 1};
+
+	poisson_interval(was, &la, &ha);
+	poisson_interval(is, &lb, &hb);
+	c.low = b - a - hypot(b - lb * value_is, ha * value_was - a);
+	c.high = b - a + hypot(hb * value_is - b, a - la * value_was);
+	c.p = absolute_p(was, value_was, is, value_is);
+	return c;
+}
+
 static int compare_p(const void *a, const void *b)
 {
 	const struct diff_change *x = *(struct diff_change *const *)a,

@@ -12,6 +12,11 @@ pcce-diff before.data now.data >diff-text
 same diff-text
 pcce-diff --by=names -n 4 small.data before.data >diff-names
 same diff-names
+pcce-diff --absolute -n 5 before.data now.data >diff-absolute
+same diff-absolute
+pcce-diff --absolute -a -n 0 now.data now.data >got
+is "diff: no time changed from a recording to itself" \
+	"$(awk '/^ *[0-9.]+ +[0-9.]+ +[+-]/ { any = 1; if ($3 != "+0.0") print } END { print any }' got)" 1
 check "diff: what chance does is not shown" bash -c \
 	'[ "$(pcce-diff before.data chance.data | grep -c "%.*%")" = 0 ] && [ "$(pcce-diff -a -n 0 before.data chance.data | grep -c "%.*%.* [+-]")" -gt 1000 ]'
 check "diff: nothing changed from a recording to itself" \
@@ -34,6 +39,11 @@ if command -v jq >/dev/null; then
 		is "diff: contexts $what" "$(jq "[.contexts[].$what] | add" diff.json)" \
 			"$(stat_of $what.data samples)"
 	done
+	is "diff: times of the recordings" \
+		"$(jq -r '.unit, (.totals[] | select(.name == "root") | .absolute | .before, .now, .change)' diff.json | xargs)" \
+		"ms 400 500 100"
+	is "diff: intervals of times hold the change" \
+		"$(jq '[.contexts[], .totals[] | .absolute | select(.low > .change or .high < .change)] | length' diff.json)" 0
 	is "diff: intervals hold the change" \
 		"$(jq '[.contexts[], .totals[] | select(.low > .change or .high < .change)] | length' diff.json)" 0
 else

@@ -55,6 +55,27 @@ static void test_limits(void)
 	near(c.p, diff_change(80, 10000, 121, 10000).p, 0.002, "exact and z agree at the border");
 }
 
+static void test_absolute(void)
+{
+	struct diff_change c = diff_absolute(3, 1, 9, 1);
+
+	near(c.p, 598 / 4096.0, 1e-12, "3 to 9 samples: exact p");
+	near(c.change, 6, 1e-12, "3 to 9 samples: change");
+	c = diff_absolute(0, 1, 10, 1);
+	near(c.low, 3.63, 0.01, "0 to 10 samples: low");
+	near(c.high, 18.39, 0.01, "0 to 10 samples: high");
+	c = diff_absolute(10, 2, 20, 1);
+	near(c.change, 0, 1e-12, "half as many samples of twice the value: change");
+	near(c.p, 1, 1e-9, "half as many samples of twice the value: p");
+	c = diff_absolute(400, 0.5, 600, 0.5);
+	near(c.change, 100, 1e-9, "400 to 600 samples of 0.5 ms: change");
+	near(c.p, erfc(200 / sqrt(1000) / sqrt(2)), 1e-12, "400 to 600 samples: p of z = 6.3");
+	near(diff_absolute(80, 1, 120, 1).p, diff_absolute(80, 1, 121, 1).p, 0.002,
+	     "exact and z agree at the border");
+	near(diff_absolute(0, 0, 0, 0).p, 1, 0, "no samples at all: p");
+	near(diff_absolute(5, 1, 0, 0).p, 1, 0, "nothing known now: p");
+}
+
 /* Benjamini and Hochberg (1995), their example of 15 p-values: 4 are below 0.05. */
 static void test_judging(void)
 {
@@ -101,6 +122,7 @@ int main(void)
 {
 	test_figures();
 	test_limits();
+	test_absolute();
 	test_judging();
 	test_chance();
 	return tap_done();
