@@ -252,7 +252,7 @@ await test('a recording without samples says so', () => with_('empty.html', '', 
 await test('one frame', () => with_('one.html', '', async page => {
 	await hoverGraph(page, 0.5, 1);
 	like(await status(page), /^main · 1 \(100%\) · self 100%/);
-	for (const name of ['Call tree', 'Bottom-up', 'Functions', 'Over time', 'Recording', 'Flame graph']) await tab(page, name);
+	for (const name of ['Call tree', 'Bottom-up', 'Functions', 'Recording', 'Flame graph']) await tab(page, name);
 }));
 
 await test('threads and spans of time are chosen, and everything shows them alone', () => with_('threads.html', '', async page => {
@@ -405,6 +405,7 @@ await test('100,000 contexts: every view, search, threads', () => with_('context
 
 await test('two recordings compared: red grew, blue shrank, pale is not sure', () => with_('compare.html', '', async page => {
 	like(await text(page, '#facts'), /^old\.data → new\.data/);
+	is(await page.getByRole('tab').allInnerTexts(), ['Flame graph', 'Call tree', 'Bottom-up', 'Functions', 'Recording'], 'no empty view');
 	const found = {};
 	for (let part = 0.01; part < 1; part += 0.02) {
 		await hoverGraph(page, part, 2);
@@ -421,13 +422,13 @@ await test('two recordings compared: red grew, blue shrank, pale is not sure', (
 	like(await status(page), /^(fresh|steady|grows|shrinks)/, 'what is gone has no width now:');
 	await tab(page, 'Functions');
 	like(await page.locator('.rows .line').first().innerText(), /10\.0%\s+40\.0%\s+\+30\.00\s+15\.5\s+grows/);
-	for (const name of ['Call tree', 'Bottom-up', 'Over time']) await tab(page, name);
+	for (const name of ['Call tree', 'Bottom-up']) await tab(page, name);
 }));
 
 await test('two recordings compared by pcce-diff: how sure each is', () => with_('diff.html', '', async page => {
-	like(await text(page, '#facts'), /^small\.data → verify\.data · 87 → 10 samples of cpu-clock$/);
+	like(await text(page, '#facts'), /^small\.data → verify\.data · 87 → 10 samples of cpu-clock · time 87\.00 ms → 10\.00 ms, −88\.5%$/);
 	like(await text(page, '#quality'), /^[0-9.]+% exact$/);
-	for (const name of ['Call tree', 'Bottom-up', 'Functions', 'Over time', 'Recording']) await tab(page, name);
+	for (const name of ['Call tree', 'Bottom-up', 'Functions', 'Recording']) await tab(page, name);
 	const all = await page.locator('.recording').innerText();
 	like(all, /Quality of the samples: small\.data\s[^]*exact\s+82\s+94\.3%[^]*Quality of the samples: verify\.data/);
 	like(all, /The recording: small\.data\s[^]*The recording: verify\.data[^]*nodes in this page/);

@@ -167,10 +167,10 @@ async function readProfile(text) {
 		repeatOf: new Map(),
 	};
 	/* Seconds of CPU time per sample, if the event is a clock. */
-	p.sampleSeconds =
-		/^(cpu|task)-clock/.test(p.facts.event || '') && p.facts.frequency
-			? 1 / p.facts.frequency
-			: 0;
+	const secondsOf = f =>
+		f && /^(cpu|task)-clock/.test(f.event || '') && f.frequency ? 1 / f.frequency : 0;
+	p.sampleSeconds = secondsOf(p.facts);
+	p.sampleSecondsBefore = secondsOf(p.facts.was);
 	nameFunctions(p);
 	placeSamples(p, columns, head.tick);
 	let node = 0;

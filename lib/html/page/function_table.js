@@ -16,6 +16,7 @@ class FunctionTable {
 		this.list = new RowList(host, {
 			label: options.label,
 			role: 'grid',
+			placeless: !hasModules(p),
 			columns: [
 				...(options.comparing ? changeColumns('total') : plain),
 				{ title: 'function', class: 'name', key: 'name' },

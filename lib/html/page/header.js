@@ -4,6 +4,22 @@
  * search, the tags that describe the selection, and the legend.
  */
 
+/* Returns how the time, or else the number of samples, changed. */
+function totalChange() {
+	const { sampleSeconds: is, sampleSecondsBefore: was, tree } = p,
+		timed = is && was,
+		before = tree.totalBefore[0] * (timed ? was : 1),
+		after = tree.total[0] * (timed ? is : 1);
+	if (!before) return '';
+	const change = (100 * (after - before)) / before;
+	return (
+		(timed ? `time ${seconds(before)} → ${seconds(after)}, ` : 'samples ') +
+		(change < 0 ? '−' : '+') +
+		Math.abs(change).toFixed(1) +
+		'%'
+	);
+}
+
 /* Returns the facts in the title line: samples, duration, threads and contexts. */
 function factsLine(f) {
 	const lasted = p.lastTime - p.firstTime,
@@ -16,6 +32,7 @@ function factsLine(f) {
 				plural(f.samples, 'sample') +
 				(f.event ? ' of ' + f.event : '')
 		);
+	if (comparing() && totalChange()) facts.push(totalChange());
 	if (lasted > 0) facts.push(seconds(lasted));
 	if (p.threads.length > 1) facts.push(plural(busy, 'thread'));
 	if (f.unique_contexts !== undefined && !f.was)
@@ -47,7 +64,8 @@ function fillTitle() {
 
 function makeTabs() {
 	const tabs = $('tabs');
-	VIEWS.forEach(([name, text], i) => {
+	const views = shownViews();
+	views.forEach(([name, text], i) => {
 		const title = `${text} (${i + 1})`,
 			b = el(
 				'button',
@@ -60,9 +78,9 @@ function makeTabs() {
 	tabs.addEventListener('keydown', e => {
 		const d = e.key === 'ArrowRight' ? 1 : e.key === 'ArrowLeft' ? -1 : 0;
 		if (!d) return;
-		const old = VIEWS.findIndex(([name]) => name === state.view),
-			at = (old + d + VIEWS.length) % VIEWS.length;
-		update({ view: VIEWS[at][0] });
+		const old = views.findIndex(([name]) => name === state.view),
+			at = (old + d + views.length) % views.length;
+		update({ view: views[at][0] });
 		tabs.children[at].focus();
 		e.preventDefault();
 		e.stopPropagation();

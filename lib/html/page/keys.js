@@ -2,7 +2,7 @@
 /* Handles the keys of the page, and shows the help, which lists them. */
 const KEYS = {
 	Everywhere: [
-		['1 – 6', 'select a view'],
+		['1 2 3 …', 'select a view'],
 		['/', 'search'],
 		['n  N', 'next, previous match'],
 		['o', 'show only samples with a match'],
@@ -130,8 +130,9 @@ function searchKey(e) {
 }
 
 function pageKey(e) {
-	if (e.key >= '1' && e.key <= String(VIEWS.length)) {
-		update({ view: VIEWS[e.key - 1][0] });
+	const views = shownViews();
+	if (e.key >= '1' && e.key <= String(views.length)) {
+		update({ view: views[e.key - 1][0] });
 		view.focus();
 		return true;
 	}

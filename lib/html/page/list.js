@@ -7,7 +7,8 @@ const LINE = 23;
 let listNumber = 0;
 
 class RowList {
-	/* options: label, role, columns [{title, class, key, hint}], cells(row) -> elements,
+	/* options: label, role, columns [{title, class, key, hint}], placeless: whether the column
+	 * "place" tells nothing and is hidden, cells(row) -> elements,
 	 * select(row), enter(row), sort(key), twist(index), key(e) */
 	constructor(host, options) {
 		this.options = options;
@@ -20,7 +21,7 @@ class RowList {
 		this.scroll = el(
 			'div',
 			{
-				class: 'scroll list',
+				class: 'scroll list' + (options.placeless ? ' placeless' : ''),
 				tabIndex: 0,
 				role: options.role,
 				'aria-label': options.label,

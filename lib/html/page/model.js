@@ -82,6 +82,10 @@ const fullPlaceOf = (p, frame) => {
 };
 const placeOf = (p, frame) => fullPlaceOf(p, frame).split('/').slice(-2).join('/');
 
+/* Whether these differ among functions, or are known of calls. */
+const hasModules = p => new Set(p.funcs.map(f => f.module).filter(Boolean)).size > 1;
+const hasPlaces = p => p.frameFile.some(Boolean) || p.frameLine.some(Boolean);
+
 /* The recording's tree, if the nodes of this tree contain nodes of it. Null for trees of callers.
  */
 const baseOf = tree =>

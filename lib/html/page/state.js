@@ -47,6 +47,8 @@ const SHORT = {
 	func: 'fn',
 	busy: 'b',
 };
+/* The views that show something: a comparison has no times. */
+const shownViews = () => VIEWS.filter(([name]) => name !== 'time' || busyThreads(p).length);
 /* The parts of the state that determine the nodes of the shown tree, and their weights. */
 const SHAPE = ['lines', 'fold', 'invert'],
 	SELECTION = ['threads', 'range', 'only'];
@@ -103,7 +105,7 @@ function fromHash() {
 		const v = q.get(short);
 		if (v !== null) s[key] = longValue(key, v);
 	}
-	if (!VIEWS.some(([name]) => name === s.view)) s.view = 'flame';
+	if (!shownViews().some(([name]) => name === s.view)) s.view = 'flame';
 	if (s.threads && !s.threads.size) s.threads = null;
 	if (s.range && !(s.range.length === 2 && s.range[0] < s.range[1])) s.range = null;
 	if (!(s.func >= -1 && s.func < p.funcs.length)) s.func = -1;

@@ -27,6 +27,7 @@ class TreeList {
 		this.list = new RowList(host, {
 			label: options.label,
 			role: 'treegrid',
+			placeless: options.placeless,
 			columns: [
 				...(comparing
 					? changeColumns('total')

@@ -166,6 +166,7 @@ function listOptions(inverted) {
 		label: inverted ? 'Bottom-up: functions and their callers' : 'Call tree',
 		title: inverted ? 'function, then its callers' : 'function',
 		placeTitle: inverted ? 'module' : 'called at',
+		placeless: inverted ? !hasModules(p) : !hasPlaces(p),
 		comparing: comparing(),
 		inverted,
 		matched: f => matched && matched[f],
@@ -362,18 +363,8 @@ function timeTools(which, reset) {
 }
 
 function timeMaker(host) {
-	const threads = busyThreads(p);
-	if (!threads.length) {
-		host.append(
-			message(
-				comparing()
-					? 'A comparison has no time data.'
-					: 'The recording has no samples.'
-			)
-		);
-		return { refresh() {}, next() {}, focus() {} };
-	}
-	const which = threadChoice(threads),
+	const threads = busyThreads(p),
+		which = threadChoice(threads),
 		tools = timeTools(which, () => chart.reset()),
 		origin = el('div', { class: 'origin soft' }),
 		place = el('div', { class: 'fill' });

@@ -153,6 +153,16 @@ function nodeNumbers(tree, i, view) {
 			count(tree.total[i]),
 			'z ' + d.z.toFixed(1)
 		);
+		const { sampleSeconds: is, sampleSecondsBefore: was } = tree.profile,
+			before = tree.totalBefore[i] * was,
+			after = tree.total[i] * is;
+		if (is && was)
+			row(
+				'time',
+				seconds(before),
+				seconds(after),
+				(after < before ? '−' : '+') + seconds(Math.abs(after - before))
+			);
 		return table;
 	}
 	const times = w =>
