@@ -41,7 +41,7 @@ static void warn_about(const struct profile *p, const char *input)
 			(unsigned long long)s->lost);
 	if (s->undecodable)
 		message("pcce-report",
-			"warning: %llu of %llu samples do not decode; --stats tells "
+			"warning: the contexts of %llu of %llu samples are unknown; --stats tells "
 			"why",
 			(unsigned long long)s->undecodable, (unsigned long long)s->samples);
 }

@@ -10,7 +10,7 @@
 #include "symbols/symbol_table.h"
 
 /* The outermost frame of a sample whose thread has no page. */
-#define FRAME_NAMES_NO_PAGE "[no thread page]"
+#define FRAME_NAMES_NO_PAGE "[thread without pcce]"
 
 /* The only frame of samples whose contexts the recording did not keep (--hot). */
 #define FRAME_NAMES_UNKEPT "[cold]"

@@ -470,7 +470,7 @@ static void report_problems(struct view *v)
 	if (!p->complete)
 		view_say(v, "The recording is incomplete: its end is missing");
 	else if (p->stats.lost || p->stats.undecodable)
-		view_say(v, "%llu samples are lost, %llu are undecodable; press i for details",
+		view_say(v, "%llu samples lost, %llu contexts unknown; press i for details",
 			 (unsigned long long)p->stats.lost,
 			 (unsigned long long)p->stats.undecodable);
 }

@@ -30,7 +30,7 @@ unknown_contexts() {
 			counted[$0] = entered[frames[n]] = 1
 			next
 		}
-		/\[(undecodable|no thread page|truncated)/ { next }
+		/\[(undecodable|thread without pcce|truncated)/ { next }
 		{
 			path = $0
 			while (path != "" && !(path in counted)) {

@@ -162,7 +162,7 @@ if has_bpf; then
 		test "$(stat_of plain.data frames_reused)" -gt "$(($(stat_of plain.data frames_unwound) / 2))"
 	chains_are_right "whole stacks" plain.data
 	is "... each begins where its thread does" \
-		"$(grep -vE '^\[no thread page\];(_start|\[?(__)?(GI_)*_*clone|\[ld-|\[truncated\]|_dl_|\[libc)' plain.data.folded | head -n 3)" ""
+		"$(grep -vE '^\[thread without pcce\];(_start|\[?(__)?(GI_)*_*clone|\[ld-|\[truncated\]|_dl_|\[libc)' plain.data.folded | head -n 3)" ""
 	check "an instrumented program is recorded with all" restore bpf mixed.data all ./program
 	is "... no stack is wrong" "$(stat_of mixed.data restored_wrong)" 0
 	check "... and its contexts are exact" test "$(stat_of mixed.data exact)" -gt 100

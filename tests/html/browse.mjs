@@ -140,7 +140,7 @@ await test('recursion, foreign code, kernel, tail calls and gaps are told apart'
 	like(seen['[kernel]'], /in the kernel/);
 	like(seen['[truncated]'], /frames are missing here/);
 	like(seen.step, /inlined into its caller/);
-	like(seen['[no thread page]'] || '', /frames are missing/);
+	like(seen['[thread without pcce]'] || '', /frames are missing/);
 	like(seen.qsort, /not instrumented/, 'a foreign segment between instrumented ones');
 	like(await text(page, '#legend'), /instrumented[^]*inlined[^]*not instrumented[^]*kernel[^]*missing/);
 }));
@@ -152,8 +152,8 @@ await test('details tell where a frame is called, how sure it is and how it is e
 	const details = await page.locator('#details').innerText();
 	like(details, /Called at\s+demo\/step\.h:5/);
 	like(details, /quality\s+exact/);
-	like(details, /encoding stack\s+up to \d entr/);
-	like(details, /this call adds to the id/);
+	like(details, /saved at most\s+\d call/);
+	like(details, /this call costs pcce an addition/);
 	like(details, /Call chain, innermost first\s+eval\s+step\s+parse\s+main/);
 	await page.locator('#details').getByText('Callers and callees').click();
 	like(await text(page, '.half h3'), /^Callers of eval$/);
@@ -163,14 +163,14 @@ await test('colours show how deep the encoding stack is, or how calls are encode
 	const box = () => pixel(page, 0.2, 4);
 	const kind = await box();
 	await page.getByLabel('colour', { exact: true }).selectOption('depth');
-	await until(page, new RegExp(`nothing pushed[^]*1 entry[^]*\\b${Math.round(Math.sqrt(deepest))} entries[^]*\\b${deepest} entries`), () => text(page, '#legend'));
+	await until(page, new RegExp(`none[^]*1 saved call[^]*\\b${Math.round(Math.sqrt(deepest))} saved calls[^]*\\b${deepest} saved calls`), () => text(page, '#legend'));
 	await until(page, false, async () => String(await box()) === String(kind));
 	const depth = await box();
 	/* Below [truncated], at the far right, the stack is deepest: the colour is stronger there. */
 	const strongest = await pixel(page, 0.995, 2);
 	is(strongest[0] < depth[0] - 20, true, `${strongest} ${depth}`);
 	await page.getByLabel('colour', { exact: true }).selectOption('call');
-	await until(page, /adds to the id[^]*pushes/, () => text(page, '#legend'));
+	await until(page, /an addition[^]*is saved/, () => text(page, '#legend'));
 	await until(page, false, async () => String(await box()) === String(depth));
 }));
 
@@ -233,7 +233,7 @@ await test('how sure the recording is, with reasons, and a way to each', () => w
 	like(all, /2\s+2\.30%\s+no edge/);
 	like(all, /outside\s+2\s+2\.30%/);
 	like(all, /lost\s+3\s/);
-	like(all, new RegExp(`up to 12 frames, encoding stacks up to ${deepest} entries`));
+	like(all, new RegExp(`up to 12 frames and up to ${deepest} saved calls`));
 	await page.locator('tr', { hasText: 'undecodable' }).getByText('show them').click();
 	await until(page, /^2\.30% in 1 frame$/, () => text(page, '#matched'));
 }));

@@ -39,7 +39,7 @@ golden() {
 
 golden tree -i small.data
 is "warnings" "$(cat tree.err)" "pcce-report: warning: 3 samples were lost while recording
-pcce-report: warning: 2 of 87 samples do not decode; --stats tells why"
+pcce-report: warning: the contexts of 2 of 87 samples are unknown; --stats tells why"
 golden callees -i small.data --format=callees
 golden callees-by-line -i small.data --format=callees --by=line --min-percent=5 --max-depth=3
 golden tree-no-inline -i small.data --format=tree --no-inline

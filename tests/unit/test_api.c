@@ -213,7 +213,7 @@ static void test_page(void)
 	tap_ok(r == -EINVAL, "a page of another version", "%d", r);
 	page.magic = 0;
 	r = pcce_decode_process_page(q, &page, area, 8, REC_IP, 0, &d, &why);
-	gives("no page", r, d, PCCE_DECODE_OUTSIDE, "rec [no thread page]");
+	gives("no page", r, d, PCCE_DECODE_OUTSIDE, "rec [thread without pcce]");
 	pcce_decode_process_free(p);
 	pcce_decode_process_free(q);
 }

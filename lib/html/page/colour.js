@@ -136,10 +136,10 @@ function legendOf(p, mode) {
 		];
 	if (mode === 'call')
 		return [
-			['none', 'keeps the id'],
-			['add', 'adds to the id'],
-			['push', 'pushes an entry'],
-			['ext', 'stores the site'],
+			['none', 'costs nothing'],
+			['add', 'an addition'],
+			['push', 'is saved'],
+			['ext', 'two stores'],
 			['tail', 'tail call'],
 		]
 			.map(([k, text]) => [shade([CALL_HUES[k], 0, 55, 74, 36], 500500), text])
@@ -150,7 +150,7 @@ function legendOf(p, mode) {
 			.filter(n => n <= most)
 			.map(n => [
 				depthColour(n, most),
-				n ? plural(n, 'entry', 'entries') : 'nothing pushed',
+				n ? plural(n, 'saved call') : 'none',
 			]);
 	}
 	if (mode === 'module') return [];

@@ -88,11 +88,11 @@ function contextDetail(tree, i) {
 		['quality', gap === undefined ? 'exact' : 'not exact: ' + nameOf(tree, gap)],
 		['call', callOf(tree, i)],
 		['frames', count(path.length) + (folded ? ', without repetitions' : '')],
-		['calls that push', pushes >= 0 ? count(pushes) : ''],
+		['saved calls', pushes >= 0 ? count(pushes) : ''],
 		[
-			'encoding stack',
+			'saved at most',
 			most >= 0
-				? `up to ${plural(most, 'entry', 'entries')}, including callees`
+				? `${plural(most, 'call')}, including callees`
 				: '',
 		],
 	].filter(([, value]) => value !== '');

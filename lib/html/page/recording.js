@@ -9,15 +9,19 @@ const SURE = [
 	[
 		'truncated',
 		'truncated',
-		'exact except for a marked gap: a part of the encoding stack is missing',
+		'exact except for a marked gap, where callers are missing',
 	],
 	['undecodable', 'undecodable', 'the context is unknown'],
-	['outside', 'outside', 'the thread had no thread page'],
+	[
+		'outside',
+		'outside',
+		'the thread ran without pcce, so only its innermost function is known',
+	],
 ];
 const SEARCHES = {
 	truncated: '^\\[truncated',
 	undecodable: '^\\[undecodable',
-	outside: '^\\[no thread page',
+	outside: '^\\[thread without pcce',
 };
 
 /* Returns the bucket end below which this part of all values lies. */
@@ -65,7 +69,7 @@ function depthChart(depths, entries) {
 			{},
 			el('th', {}, ''),
 			el('th', {}, 'frames in the context'),
-			el('th', {}, 'entries on the encoding stack')
+			el('th', {}, 'saved calls in the context')
 		),
 		...bins.map(([d, e], b) =>
 			el('tr', {}, el('th', {}, label(b)), bar('calls', d), bar('entries', e))
@@ -170,17 +174,19 @@ function verifyTable({ verified, mismatches, unverifiable }) {
 
 function depthText(f) {
 	const frames = n => plural(n, 'frame'),
-		entries = n => plural(n, 'entry', 'entries'),
+		saved = n => plural(n, 'saved call'),
 		most = quantile(f.depths, 0.9),
 		mostEntries = quantile(f.entries, 0.9);
 	return el(
 		'p',
 		{},
-		`Contexts have up to ${frames(f.max_depth)}, ` +
-			`encoding stacks up to ${entries(f.max_encoding_stack)}. ` +
+		`Contexts have up to ${frames(f.max_depth)} ` +
+			`and up to ${saved(f.max_encoding_stack)}. ` +
 			`Nine of ten samples have at most ${frames(most)} ` +
-			`and ${entries(mostEntries)}. ` +
-			'Each sample copies the newest entries. Older entries are copied only once.'
+			`and ${saved(mostEntries)}. ` +
+			'pcce saves a call where a number alone cannot identify the callers, ' +
+			'for example in recursion. This costs more than other calls. ' +
+			'Each sample copies the newest saved calls, and older ones only once.'
 	);
 }
 

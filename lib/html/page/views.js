@@ -28,9 +28,9 @@ function colourChoice() {
 	const colours = [
 		['kind', 'kind of code'],
 		['module', 'module'],
-		['call', 'encoding of calls'],
+		['call', 'cost of calls to pcce'],
 	];
-	if (p.entries) colours.push(['depth', 'encoding stack']);
+	if (p.entries) colours.push(['depth', 'saved calls']);
 	if (comparing()) colours.unshift(['change', 'change']);
 	return choice('colour', 'colour', colours);
 }

@@ -94,10 +94,10 @@ function marksOf(tree, i) {
 	return marks;
 }
 const CALL_TEXTS = {
-	none: 'this call keeps the id',
-	add: 'this call adds to the id',
-	push: 'this call pushes an entry on the encoding stack',
-	ext: 'this call only stores its site in the thread page',
+	none: 'this call costs pcce nothing',
+	add: 'this call costs pcce an addition',
+	push: 'pcce saves this call, which costs more than other calls',
+	ext: 'this call costs pcce two stores',
 	tail: 'tail call',
 };
 const callOf = (tree, i) => CALL_TEXTS[callIn(tree.profile.frameFlags[tree.frame[i]])] || '';
