@@ -149,7 +149,7 @@ for kind in "-fcf-protection=none -Wl,-z,lazy" "-fcf-protection=none -Wl,-z,now"
 		LD_LIBRARY_PATH=$scratch/stubs frequency=4000 record self stubs.data ./program; then
 		# A sample may be in the library's first instructions, which have no name.
 		is "stubs ($kind) are called as what they lead to" \
-			"$(leaves stubs.data | sed 's/^\[libwork\.so\] //')" "n::tiny(int)@plt work "
+			"$(leaves stubs.data | sed 's/^\[libwork\.so\] //')" "n::tiny@plt work "
 	else
 		not_ok "stubs ($kind)" stubs.data.err
 	fi
@@ -366,7 +366,7 @@ fi
 
 # ---- short names of C++ functions ---------------------------------------------------------
 
-cat >names.cc <<'END'
+cat >short.cc <<'END'
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -407,12 +407,12 @@ int main()
 END
 # names [OPTION...]: those of the report, without their modules
 names() {
-	pcce-report -q -i names.data --format=flat --by=function "$@" |
+	pcce-report -q -i short.data --format=flat --by=function "$@" |
 		sed '1d; s/^ *[0-9.]*% *[0-9.]*% *[0-9]*  //; s/  ([^()]*)$//'
 }
 # shellcheck disable=SC2046 # a list of flags
-if $CXX -O1 -g $(pcce-config --cflags) names.cc $(pcce-config --ldflags) -o names &&
-	pcce-record -q -b self -o names.data ./names; then
+if $CXX -O1 -g $(pcce-config --cflags) short.cc $(pcce-config --ldflags) -o short &&
+	pcce-record -q -b self -o short.data ./short; then
 	names | sort -u >short.list
 	names --full-names | sort -u >full.list
 	is "each function has another short name" "$(wc -l <short.list)" "$(wc -l <full.list)"
@@ -420,24 +420,24 @@ if $CXX -O1 -g $(pcce-config --cflags) names.cc $(pcce-config --ldflags) -o name
 	check "full names have" grep -q -E ".{121}" full.list
 	check "instances are told apart" grep -q '::Store<int>::put' short.list
 	while read -r name; do
-		pcce-report -q -i names.data --format=flat --under="$name" >/dev/null || echo "$name"
+		pcce-report -q -i short.data --format=flat --under="$name" >/dev/null || echo "$name"
 	done < <(grep -v '[][*?]' short.list) >missed
 	is "--under takes each name of the list" "$(cat missed)" ""
 	while read -r name; do
-		pcce-report -q -i names.data --format=flat \
+		pcce-report -q -i short.data --format=flat \
 			--focus="^$(sed 's/[][\\^$.*+?(){}|/]/\\&/g' <<<"$name")\$" >/dev/null || echo "$name"
 	done <short.list >missed
 	is "--focus finds each name of the list" "$(cat missed)" ""
 	names --demangle=full | sort -u >got
 	check "--demangle does not shorten" cmp got full.list
-	pcce-report -q -i names.data --format=folded >folded.1
-	pcce-report -q -i names.data --format=folded --full-names >folded.2
+	pcce-report -q -i short.data --format=folded >folded.1
+	pcce-report -q -i short.data --format=folded --full-names >folded.2
 	check "formats for programs have full names" cmp folded.1 folded.2
 	check "and they are long" grep -q 'std::allocator<' folded.1
-	pcce-record -q -b self --only='(anonymous namespace)::Store<int>::put' -o names.data ./names
+	pcce-record -q -b self --only='(anonymous namespace)::Store<int>::put' -o short.data ./short
 	is "pcce-record --only takes a short name" \
 		"$(names | grep -o '::Store<.*::put\|::Store::put' | sort -u)" "::Store::put"
-	pcce-record -q -b self --only='(anonymous namespace)::Store::put' -o names.data ./names
+	pcce-record -q -b self --only='(anonymous namespace)::Store::put' -o short.data ./short
 	is "and one that stands for several functions" \
 		"$(names | grep -c '::Store<.*::put')" 2
 else
