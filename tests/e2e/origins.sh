@@ -186,6 +186,8 @@ END_OF_C
 check "builds" $CXX -O2 -g -pthread $cflags -I"$top/tests/workloads" names.cc $ldflags -o names
 if record self names.data ./names; then
 	pcce-report -q -i names.data --format=threads >threads
+	check "names are short" grep -q ' main → pool_with_a_long_name::start  names.cc:[0-9]*$' threads
+	pcce-report -q -i names.data --format=threads --full-names >threads
 	# shellcheck disable=SC2016 # of the expression
 	is "functions can be told apart" \
 		"$(awk -F ' → ' '/start\(\)/ { print NF, $1 ~ / main$/, $2 ~ /^pool_.*>::start\(\)  names.cc:[0-9]*$/ }' threads)" \
