@@ -202,8 +202,7 @@ static int hash_kernel(struct context_keys *k, const struct stream_event *e)
 	int r = n ? 0 : hash_word(k, 1);
 
 	for (size_t i = 0; i < n && !r; i++)
-		r = hash_word(k, frames[i] < PCCE_WAITS ? frames[i]
-							: kernel_start(k, frames[i]));
+		r = hash_word(k, frames[i] < PCCE_WAITS ? frames[i] : kernel_start(k, frames[i]));
 	return r;
 }
 

@@ -14,9 +14,9 @@ struct bpf_program_config {
 	enum perf_event_kind kind;
 	const struct perf_event_attr *attr;
 	enum sampler_copy copy;
-	uint32_t number;	/* of the event */
-	uint64_t wait_period;	/* ns; PERF_EVENT_WAITS only */
-	bool beside_waits;	/* an event of the recording is of this kind */
+	uint32_t number;      /* of the event */
+	uint64_t wait_period; /* ns; PERF_EVENT_WAITS only */
+	bool beside_waits;    /* an event of the recording is of this kind */
 	/* Programs of the same recording, whose maps they share; NULL: they are the first. */
 	const struct sampler_bpf *first;
 };

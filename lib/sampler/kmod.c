@@ -61,8 +61,8 @@ static int make_setup(const struct sampler_config *config, struct pcce_kmod_setu
 	if (err)
 		return err;
 	if (kind == PERF_EVENT_WAITS)
-		return error_set(why, -EOPNOTSUPP,
-				 "it cannot sample %s; use -b bpf as root", event->name);
+		return error_set(why, -EOPNOTSUPP, "it cannot sample %s; use -b bpf as root",
+				 event->name);
 	if (attr.exclude_user || attr.precise_ip)
 		return error_set(why, -EOPNOTSUPP,
 				 "of modifiers of events it knows only u, not those of %s; use -b "
