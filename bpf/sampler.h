@@ -132,6 +132,7 @@ struct sampler_wait {
 	 * there. page 0: it has none, or it is not known. */
 	__u64 ip, sp, r11, page;
 	__u64 switches; /* the kernel's count of those of the thread; 0: nothing was noted */
+	__u32 pid, tid; /* the recorder's numbers; only if it waited when the recording began */
 	__u8 head[SAMPLER_PAGE_BYTES];
 };
 

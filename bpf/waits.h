@@ -14,8 +14,9 @@
  *  - When it has a CPU again, on_switch() counts the ticks. Only if there is one, it takes a sample
  *    of the page that was noted, and of the kernel's stack, which is still that of the wait.
  *
- * When the recording ends, on_end() does the same for all threads that still wait. Waits that began
- * before the recording are not sampled: nothing was noted.
+ * When the recording ends, on_end() does the same for all threads that still wait. When it begins,
+ * on_begin() notes what on_switch() would have noted of the threads that wait. The recorder itself
+ * reads their segments.
  */
 #ifndef PCCE_BPF_WAITS_H
 #define PCCE_BPF_WAITS_H
@@ -32,7 +33,9 @@ struct {
 	__type(value, struct sampler_wait);
 } waits SEC(".maps");
 
-struct sampler_wait nothing; /* zeros, too large for the stack */
+/* Too large for the stack. */
+struct sampler_wait nothing; /* zeros */
+struct sampler_wait found;   /* by on_begin() */
 
 /* States of a task, as the kernel defines them in sched.h. */
 #define TASK_UNINTERRUPTIBLE 2
@@ -255,6 +258,52 @@ int on_wakeup_new(__u64 *args)
 
 	if (w)
 		w->since = w->woken = now;
+	return 0;
+}
+
+/* Reads the page of another thread, for on_begin(). Returns its address, or 0. */
+static __always_inline __u64 locate_page_of(struct task_struct *task, __u8 *to)
+{
+	__u32 i, n = n_offsets;
+
+	for (i = 0; i < SAMPLER_OFFSETS && i < n; i++) {
+		__u64 page = task->thread.fsbase + (__u64)offsets[i];
+
+		if (!bpf_copy_from_user_task(to, sizeof(found.head), (const void *)page, task, 0) &&
+		    pcce_page_is_valid((const struct pcce_page *)to, page))
+			return page;
+	}
+	return 0;
+}
+
+/* The recording of a running process begins: notes where its threads wait. */
+SEC("iter.s/task")
+int on_begin(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct sampler_process *p = task ? find_followed_process(task) : NULL;
+	struct pt_regs *regs;
+	__u64 switches;
+	__u32 tid;
+
+	if (!p || !p->armed || task->on_cpu)
+		return 0;
+	tid = task->pid;
+	switches = count_switches(task);
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	found.ip = regs->ip;
+	found.sp = regs->sp;
+	found.r11 = regs->r11;
+	found.page = locate_page_of(task, found.head);
+	found.reason = wait_reason(task, task_state(task), 0);
+	found.since = bpf_ktime_get_ns();
+	found.woken = found.reason == PCCE_WAIT_PREEMPTED ? found.since : 0;
+	found.tick = wait_period ? bpf_get_prandom_u32() % wait_period : 0;
+	found.switches = switches;
+	identify_thread(task, 1, &found.pid, &found.tid);
+	/* If it has run meanwhile, on_switch() knows more. */
+	if (!task->on_cpu && switches == count_switches(task))
+		bpf_map_update_elem(&waits, &tid, &found, BPF_NOEXIST);
 	return 0;
 }
 

@@ -40,6 +40,7 @@
 #include "sampler/bpf_load.h"
 #include "sampler/perf_event.h"
 #include "sampler/bpf_ring.h"
+#include "sampler/bpf_waits.h"
 #include "sampler/sampler.h"
 #include "sampler/event_queue.h"
 
@@ -133,7 +134,8 @@ static int check_privilege(struct error *why)
 static int try_event(const struct sampler_event *e, enum sampler_copy copy, struct error *why)
 {
 	struct perf_event_attr attr;
-	struct bpf_program_config config = {.attr = &attr, .copy = copy, .wait_period = 1};
+	struct bpf_program_config config = {
+		.attr = &attr, .copy = copy, .wait_period = 1, .running = true};
 	struct sampler_bpf *skel;
 	int event, err = perf_event_make_attr(e, &attr, &config.kind, why);
 
@@ -213,6 +215,7 @@ static int load_probe(struct sampler *s, struct probe *p, struct error *why)
 		.copy = s->config.copy,
 		.number = (uint32_t)(p - s->probes),
 		.wait_period = p->kind == PERF_EVENT_WAITS ? clock_period(p) : 0,
+		.running = s->config.target != 0,
 		.first = p == s->probes ? NULL : first_program(s),
 	};
 
@@ -415,6 +418,24 @@ static int start_tracepoint(struct probe *p, struct error *why)
 	return err ? perf_event_explain(p->event, err, why) : 0;
 }
 
+static int add_carrier(void *ctx, const struct pcce_sample *sample, size_t size)
+{
+	struct sampler *s = ctx;
+
+	return event_queue_add(s->delivery, sample, size, NULL);
+}
+
+static int start_waits(struct sampler *s, struct probe *p, struct error *why)
+{
+	int err = s->config.target ? bpf_program_begin_waits(p->skel) : 0;
+
+	if (!err && s->config.target)
+		err = bpf_waits_carry(bpf_map__fd(p->skel->maps.waits), event_queue_now(),
+				      add_carrier, s);
+	return err ? error_set(why, err, "cannot read where the threads wait: %s", strerror(-err))
+		   : 0;
+}
+
 static int start_command(struct sampler *s, struct probe *p, struct error *why)
 {
 	int err;
@@ -512,8 +533,9 @@ static int bpf_start(struct sampler *s, pid_t pid, struct error *why)
 		if (!follows || p->kind == PERF_EVENT_WAITS)
 			err = follow_process(s, p, why);
 		follows = true;
-		if (!err && p->kind == PERF_EVENT_TRACEPOINT)
-			err = start_tracepoint(p, why);
+		if (!err)
+			err = p->kind == PERF_EVENT_TRACEPOINT ? start_tracepoint(p, why)
+							       : start_waits(s, p, why);
 	}
 	return err;
 }

@@ -89,9 +89,9 @@ static void set_constants(struct sampler_bpf *skel, const struct bpf_program_con
 	skel->rodata->wait_period = c->wait_period;
 }
 
-static void choose_programs(struct sampler_bpf *skel, enum perf_event_kind kind)
+static void choose_programs(struct sampler_bpf *skel, const struct bpf_program_config *c)
 {
-	bool waits = kind == PERF_EVENT_WAITS, tracepoint = kind == PERF_EVENT_TRACEPOINT,
+	bool waits = c->kind == PERF_EVENT_WAITS, tracepoint = c->kind == PERF_EVENT_TRACEPOINT,
 	     follows = waits || tracepoint;
 
 	bpf_program__set_autoload(skel->progs.on_event, !follows);
@@ -99,6 +99,9 @@ static void choose_programs(struct sampler_bpf *skel, enum perf_event_kind kind)
 	bpf_program__set_autoload(skel->progs.on_switch, waits);
 	bpf_program__set_autoload(skel->progs.on_wakeup, waits);
 	bpf_program__set_autoload(skel->progs.on_wakeup_new, waits);
+	/* Linux 5.18 and later can read the memory of other processes. */
+	bpf_program__set_autoload(skel->progs.on_begin,
+				  waits && c->running && kernel_has("bpf_copy_from_user_task"));
 	bpf_program__set_autoload(skel->progs.on_end, waits);
 	bpf_program__set_autoload(skel->progs.on_fork, follows);
 	bpf_program__set_autoload(skel->progs.on_exec, follows);
@@ -121,7 +124,7 @@ int bpf_program_load(const struct bpf_program_config *c, struct sampler_bpf **ou
 	if (!skel)
 		return error_set(why, -errno, "cannot open the BPF program: %s", strerror(errno));
 	set_constants(skel, c, cpus);
-	choose_programs(skel, c->kind);
+	choose_programs(skel, c);
 	bpf_map__set_max_entries(skel->maps.controls, (uint32_t)cpus);
 	if (c->copy != SAMPLER_COPY_NONE)
 		bpf_map__set_max_entries(skel->maps.blocks, (uint32_t)cpus);
@@ -162,18 +165,12 @@ int bpf_program_attach(const struct sampler_bpf *skel, enum perf_event_kind kind
 	return ioctl(event, PERF_EVENT_IOC_SET_BPF, program) ? -errno : 0;
 }
 
-int bpf_program_end_waits(struct sampler_bpf *skel)
+/* Runs a program for each thread in the system. 0 or -errno. */
+static int iterate(const struct bpf_link *link)
 {
-	struct bpf_link **const links[] = {&skel->links.on_switch, &skel->links.on_wakeup,
-					   &skel->links.on_wakeup_new};
 	char nothing[64];
-	int fd, err = 0;
+	int fd = bpf_iter_create(bpf_link__fd(link)), err;
 
-	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
-		bpf_link__destroy(*links[i]);
-		*links[i] = NULL;
-	}
-	fd = bpf_iter_create(bpf_link__fd(skel->links.on_end));
 	if (fd < 0)
 		return -errno;
 	while ((err = (int)read(fd, nothing, sizeof(nothing))) > 0)
@@ -181,6 +178,23 @@ int bpf_program_end_waits(struct sampler_bpf *skel)
 	err = err < 0 ? -errno : 0;
 	close(fd);
 	return err;
+}
+
+int bpf_program_begin_waits(struct sampler_bpf *skel)
+{
+	return skel->links.on_begin ? iterate(skel->links.on_begin) : 0;
+}
+
+int bpf_program_end_waits(struct sampler_bpf *skel)
+{
+	struct bpf_link **const links[] = {&skel->links.on_switch, &skel->links.on_wakeup,
+					   &skel->links.on_wakeup_new};
+
+	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
+		bpf_link__destroy(*links[i]);
+		*links[i] = NULL;
+	}
+	return iterate(skel->links.on_end);
 }
 
 bool bpf_counts_missed(void)

@@ -16,6 +16,7 @@ struct bpf_program_config {
 	enum sampler_copy copy;
 	uint32_t number;      /* of the event */
 	uint64_t wait_period; /* ns; PERF_EVENT_WAITS only */
+	bool running;	      /* the process runs already; PERF_EVENT_WAITS only */
 	bool beside_waits;    /* an event of the recording is of this kind */
 	/* Programs of the same recording, whose maps they share; NULL: they are the first. */
 	const struct sampler_bpf *first;
@@ -27,6 +28,9 @@ int bpf_program_load(const struct bpf_program_config *c, struct sampler_bpf **ou
 
 /* Makes the event run the program. 0 or -errno. */
 int bpf_program_attach(const struct sampler_bpf *skel, enum perf_event_kind kind, int event);
+
+/* Notes which threads wait, if the process runs already. 0 or -errno. */
+int bpf_program_begin_waits(struct sampler_bpf *skel);
 
 /* Stops the programs for waits, and takes samples of all threads that still wait. 0 or -errno. */
 int bpf_program_end_waits(struct sampler_bpf *skel);

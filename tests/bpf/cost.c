@@ -58,6 +58,7 @@ static struct sampler_bpf *load_sampler(int cpus)
 	bpf_program__set_autoload(skel->progs.on_switch, false);
 	bpf_program__set_autoload(skel->progs.on_wakeup, false);
 	bpf_program__set_autoload(skel->progs.on_wakeup_new, false);
+	bpf_program__set_autoload(skel->progs.on_begin, false);
 	bpf_program__set_autoload(skel->progs.on_end, false);
 	bpf_program__set_autoload(skel->progs.on_fork, false);
 	bpf_program__set_autoload(skel->progs.on_exec, false);

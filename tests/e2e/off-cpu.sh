@@ -29,7 +29,7 @@ within "a sleep with the lock" '^run;holder;[^;]*nanosleep[^;]*;\[waiting: sleep
 within "a read of a pipe" '^run;reader;[^;]*read[^;]*;\[waiting\];.*pipe_read'
 within "main waits for its threads" '^main;[^;]*;\[waiting: futex\]'
 within "a child of fork" '^run;reader;[^;]*nanosleep[^;]*;\[waiting: sleep\]'
-within "deep recursion" '^run;diver;deep.*;[^;]*nanosleep[^;]*;\[waiting: sleep\]'
+within "deep recursion" '^run;diver;(deep;){81}[^;]*nanosleep[^;]*;\[waiting: sleep\]'
 
 pcce-report -q -i off.data --stats >stats
 stat() {
@@ -41,13 +41,14 @@ is "no context is truncated or undecodable" "$(stat truncated) $(stat undecodabl
 # Only main waits before the program begins.
 check "few samples have no context ($(stat outside))" [ "$(stat outside)" -le 10 ]
 
-# The clocks of the scheduler and of the recorder differ a little at each switch.
+# The clocks of the scheduler and of the recorder differ a little at each switch. In a virtual
+# machine, the scheduler also counts time that the host took away as time off the CPU.
 check "five threads say how long they waited" [ "$(wc -l <threads)" = 5 ]
 while read -r kind tid waited; do
 	ticks=$(stacks -i off.data --tid="$tid" | total -)
 	check "$kind: the sum is what the scheduler says ($ticks ms of $((waited / 1000000)))" \
 		awk -v n="$ticks" -v w="$waited" \
-		'BEGIN { d = n * 1e9 / 999 - w; most = w / 50 + 2e6; exit !(-d < most && d < most) }'
+		'BEGIN { d = n * 1e9 / 999 - w; most = w / 50 + 2e6; exit !(-d < 5 * most && d < most) }'
 done <threads
 
 # A sample is the same wait at any rate.
@@ -70,14 +71,21 @@ check "a wait that does not end is recorded, too" \
 	[ "$(stacks -i stuck.data --focus='^forever$' | grep pause | total -)" -ge 1000 ]
 
 # A running process.
-./waits forever sleeper >/dev/null &
+./waits forever stuck napper >/dev/null &
 target=$!
 sleep 0.3
 timeout --preserve-status -s INT 2 pcce-record -q --off-cpu -o live.data -p $target 2>log
 kill $target
 wait $target 2>/dev/null
+pcce-report -q -i live.data --stats >stats
+is "-p: no context is truncated or unknown" "$(stat truncated) $(stat undecodable) $(stat outside)" \
+	"0 0 0"
+check "-p: a thread that waits all the time" \
+	[ "$(stacks -i live.data --focus='^forever$' | grep '^run;forever;.*pause' | total -)" -ge 1000 ]
+check "-p: ... in a deep context" \
+	[ "$(stacks -i live.data | grep -E '^run;stuck;(deep;){101}forever;.*pause' | total -)" -ge 1000 ]
 check "-p: waits that begin while it records" \
-	grep -q '^run;sleeper;.*\[waiting: sleep\]' <(stacks -i live.data)
+	grep -q '^run;napper;.*\[waiting: sleep\]' <(stacks -i live.data)
 
 pcce-record -q --off-cpu --hot -o hot.data ./waits diver sleeper >threads 2>log
 is "--hot: no warning" "$(cat log)" ""

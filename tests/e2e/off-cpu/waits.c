@@ -55,6 +55,7 @@ static NOINLINE void holder(void)
 static NOINLINE void locker(void)
 {
 	for (int i = 0; i < ROUNDS; i++) {
+		usleep(1000);
 		pthread_mutex_lock(&lock);
 		spin();
 		pthread_mutex_unlock(&lock);
@@ -83,22 +84,30 @@ static NOINLINE void reader(void)
 	wait(NULL);
 }
 
-/* More entries than a segment of the encoding stack has. */
-static NOINLINE unsigned int deep(unsigned int n)
+static NOINLINE void nap(void)
+{
+	usleep(10000);
+}
+
+/* Neighbouring calls differ, so each has an entry: more than a segment of the encoding stack has. */
+static NOINLINE unsigned int deep(unsigned int n, void (*end)(void))
 {
 	if (!n) {
-		usleep(10000);
+		end();
 		return 0;
 	}
-	return deep(n - 1) + (n & 1 ? deep(0) * 0 : 1);
+	if (n & 1)
+		n = deep(n - 1, end) + 1;
+	else
+		n = deep(n - 1, end) * 2;
+	__asm__ volatile("" : "+r"(n));
+	return n;
 }
 
 static NOINLINE void diver(void)
 {
-	for (unsigned int i = 0; i < ROUNDS / 2; i++)
-		deep(1 + i % 2);
-	for (unsigned int i = 0; i < 5; i++)
-		deep(20 * i);
+	for (unsigned int i = 0; i < ROUNDS; i++)
+		sum += deep(i % 5 * 20, nap);
 }
 
 static NOINLINE void runner(void)
@@ -118,11 +127,25 @@ static NOINLINE void forever(void)
 		pause();
 }
 
+static NOINLINE void napper(void)
+{
+	for (;;) {
+		usleep(10000);
+		spin();
+	}
+}
+
+static NOINLINE void stuck(void)
+{
+	sum += deep(100, forever);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
-} kinds[] = {{"sleeper", sleeper}, {"holder", holder}, {"locker", locker},  {"reader", reader},
-	     {"diver", diver},	   {"runner", runner}, {"forever", forever}};
+} kinds[] = {{"sleeper", sleeper}, {"holder", holder}, {"locker", locker},
+	     {"reader", reader},   {"diver", diver},   {"runner", runner},
+	     {"forever", forever}, {"stuck", stuck},   {"napper", napper}};
 
 static void *run(void *kind)
 {
