@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Reads what the BPF program on_begin() cannot: the segments of threads that wait when the recording
- * of a running process begins. */
+/* Reads what the BPF program on_begin() cannot: the segments of threads that wait when the
+ * recording of a running process begins. */
 #ifndef PCCE_SAMPLER_BPF_WAITS_H
 #define PCCE_SAMPLER_BPF_WAITS_H
 

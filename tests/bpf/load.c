@@ -149,7 +149,7 @@ static bool load(const char *event, struct loaded *l)
 	struct sampler_event config = {.period = 1};
 	struct perf_event_attr attr;
 	struct error why;
-	struct bpf_program_config wanted = {.attr = &attr, .wait_period = 1000000};
+	struct bpf_program_config wanted = {.attr = &attr, .wait_period = 1000000, .running = true};
 	bool system;
 	int err;
 

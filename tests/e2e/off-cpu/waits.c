@@ -89,7 +89,7 @@ static NOINLINE void nap(void)
 	usleep(10000);
 }
 
-/* Neighbouring calls differ, so each has an entry: more than a segment of the encoding stack has. */
+/* Neighbouring calls differ, so each has an entry: more than a segment of the stack has. */
 static NOINLINE unsigned int deep(unsigned int n, void (*end)(void))
 {
 	if (!n) {
