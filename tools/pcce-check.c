@@ -11,6 +11,7 @@
 #include "base/message.h"
 #include "base/text.h"
 #include "check/libraries.h"
+#include "check/trial.h"
 #include "sampler/event_list.h"
 
 const char *argp_program_version = "pcce-check " PCCE_VERSION;
@@ -20,12 +21,16 @@ enum { CHECK_GOOD = 0, CHECK_FAILED = 1, CHECK_USAGE = 2, CHECK_NOTHING = 3 };
 struct arguments {
 	const char *what;
 	struct event_list events;
-	bool quiet;
+	bool machine, quiet;
 };
+
+enum { OPT_MACHINE = 256 };
 
 static const struct argp_option options[] = {
 	{"event", 'e', "EVENT", 0,
 	 "Ask whether the samplers can sample on EVENT (default: cpu-clock)", 0},
+	{"machine", OPT_MACHINE, NULL, 0,
+	 "Check this machine instead of a program, from the compiler to the report", 0},
 	{"quiet", 'q', NULL, 0, "Print only errors; the exit status tells the result", 0},
 	{0},
 };
@@ -40,6 +45,9 @@ static error_t parse_check_option(int key, char *arg, struct argp_state *state)
 		if (event_list_add(&a->events, arg, &why))
 			message_usage(state, "%s", why.text);
 		return 0;
+	case OPT_MACHINE:
+		a->machine = true;
+		return 0;
 	case 'q':
 		a->quiet = true;
 		return 0;
@@ -53,7 +61,11 @@ static error_t parse_check_option(int key, char *arg, struct argp_state *state)
 		if (!a->events.n && event_list_add(&a->events, "cpu-clock", &why))
 			message_usage(state, "%s", why.text);
 		event_list_set_rates(&a->events, 0, 0);
-		if (!a->what || !*a->what)
+		if (a->machine && a->what)
+			message_usage(state,
+				      "cannot check a program together with --machine: leave "
+				      "out one of them");
+		if (!a->machine && (!a->what || !*a->what))
 			message_usage(state, "cannot check: nothing is given; name a program, a "
 					     "library or the number of a process");
 		return 0;
@@ -65,7 +77,7 @@ static error_t parse_check_option(int key, char *arg, struct argp_state *state)
 static const struct argp argp = {
 	.options = options,
 	.parser = parse_check_option,
-	.args_doc = "FILE|PID",
+	.args_doc = "FILE|PID\n--machine",
 	.doc = "Tell whether a program and its libraries are instrumented, which compiler made "
 	       "them, "
 	       "which samplers can work here, and what stops the others."
@@ -162,11 +174,11 @@ static bool has_contexts(const struct check_list *l)
 
 /* ---- samplers -------------------------------------------------------------------- */
 
-/* Returns why the sampler would take no samples of this program; NULL: it would. */
+/* Returns why the sampler would take no samples of this program; NULL: it would. l: NULL: of any. */
 static const char *stops_sampler(const struct sampler_ops *ops, const struct check_list *l,
 				 struct error *why)
 {
-	if (ops != &sampler_self)
+	if (!l || ops != &sampler_self)
 		return NULL;
 	if (l->all[0].file.privilege) {
 		error_set(why, 0, "it cannot sample a program that %s; use -b bpf as root",
@@ -182,14 +194,14 @@ static const char *stops_sampler(const struct sampler_ops *ops, const struct che
 	return NULL;
 }
 
-/* Tries all samplers. Returns the number that work. */
+/* Tries all samplers. l: NULL: for any program. Returns the number that work. */
 static int try_samplers(const struct arguments *a, const struct check_list *l, pid_t pid)
 {
 	const struct sampler_config config = {
 		.events = a->events.of,
 		.n_events = a->events.n,
 		.target = pid,
-		.program = pid ? NULL : l->all[0].name,
+		.program = pid || !l ? NULL : l->all[0].name,
 	};
 	int good = 0;
 
@@ -208,6 +220,58 @@ static int try_samplers(const struct arguments *a, const struct check_list *l, p
 			       reason ? clean(reason) : "");
 	}
 	return good;
+}
+
+/* ---- the machine ----------------------------------------------------------------- */
+
+/* Prints which events the best sampler can record. */
+static void try_events(void)
+{
+	static const char *const names[] = {"cpu-clock", "off-cpu", "page-faults", "cycles",
+					    "sched:sched_switch"};
+
+	puts("events:");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct sampler_event event = {.period = 1000000};
+		const struct sampler_config config = {.events = &event, .n_events = 1};
+		struct error why = {0}, best = {0};
+		const char *by = NULL;
+
+		snprintf(event.name, sizeof(event.name), "%s", names[i]);
+		for (size_t k = 0; samplers[k] && !by; k++) {
+			if (!samplers[k]->probe(&config, &why))
+				by = samplers[k]->name;
+			else if (samplers[k] == &sampler_bpf)
+				best = why;
+		}
+		printf("  %s: %s%s\n", names[i],
+		       by ? "can be recorded with " : "cannot be recorded: ",
+		       by ? by : clean(best.text));
+	}
+}
+
+static int check_machine(const struct arguments *a)
+{
+	struct trial t;
+	int samplers_work;
+
+	trial_run(&t);
+	if (!a->quiet) {
+		printf("compiler: %s\n", *t.compiler ? clean(t.compiler) : "cannot be run");
+		if (*t.build.text)
+			printf("  cannot build a program: %s\n", clean(t.build.text));
+	}
+	samplers_work = try_samplers(a, NULL, 0);
+	if (a->quiet)
+		return t.samples && t.exact == t.samples ? CHECK_GOOD : CHECK_NOTHING;
+	if (samplers_work)
+		try_events();
+	if (*t.record.text)
+		printf("trial: cannot record a program: %s\n", clean(t.record.text));
+	else if (!*t.build.text)
+		printf("trial: a program was built and recorded; %llu of %llu samples are exact\n",
+		       t.exact, t.samples);
+	return t.samples && t.exact == t.samples ? CHECK_GOOD : CHECK_NOTHING;
 }
 
 /* ---- all together ---------------------------------------------------------------- */
@@ -237,6 +301,14 @@ static int list_files(const char *name, struct check_list *l, struct error *why)
 	return r;
 }
 
+static int end_output(void)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	message("pcce-check", "cannot write to standard output: %s", strerror(errno));
+	return -1;
+}
+
 int main(int argc, char **argv)
 {
 	struct arguments a = {0};
@@ -248,6 +320,10 @@ int main(int argc, char **argv)
 	argp_err_exit_status = CHECK_USAGE;
 	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
 		return CHECK_USAGE;
+	if (a.machine) {
+		status = check_machine(&a);
+		return end_output() ? CHECK_FAILED : status;
+	}
 	pid = parse_pid(a.what);
 	if (pid ? check_libraries_of_process(pid, &list, &why) : list_files(a.what, &list, &why)) {
 		message("pcce-check", "%s", why.text);
@@ -260,9 +336,5 @@ int main(int argc, char **argv)
 	if (good && has_contexts(&list))
 		status = CHECK_GOOD;
 	check_list_free(&list);
-	if (fflush(stdout) || ferror(stdout)) {
-		message("pcce-check", "cannot write to standard output: %s", strerror(errno));
-		return CHECK_FAILED;
-	}
-	return status;
+	return end_output() ? CHECK_FAILED : status;
 }

@@ -25,6 +25,8 @@ static const struct command {
 } commands[] = {
 	{"config", "Print the flags that build a program with pcce", NULL, NULL},
 	{"check", "Tell whether a program is instrumented, and which samplers work", NULL, NULL},
+	{"doctor", "Tell what works on this machine, and what mends the rest", "pcce-check",
+	 "--machine"},
 	{"run", "Record a program, and show the result", "pcce-record", "--show"},
 	{"record", "Record a program or a running process", NULL, NULL},
 	{"report", "Show a recording: a terminal view, text, a page, other formats", NULL, NULL},

@@ -143,6 +143,31 @@ says "the beginning of a file" 1 '^pcce-check: cannot check ./short: it ' -- ./s
 check "what cannot be written is told" \
 	sh -c 'pcce-check pcce/program >/dev/full 2>log; [ $? = 1 ] && grep -q "No space left" log'
 
+# ---- the machine -----------------------------------------------------------------------
+
+pcce doctor >machine 2>log
+is "pcce doctor: exit status" $? 0
+is "... no message" "$(cat log)" ""
+check "... the compiler" grep -q '^compiler: .' machine
+check "... samplers" grep -q '^  self: can be used$' machine
+check "... events" grep -qE '^  cpu-clock: can be recorded with (kmod|bpf|self)$' machine
+check "... an event that cannot be has a reason" grep -qE \
+	'^  [a-z:_-]+: (can be recorded with [a-z]+|cannot be recorded: .+)$' machine
+check "... a trial: all samples are exact" \
+	grep -qE '^trial: .* ([1-9][0-9]*) of \1 samples are exact$' machine
+mkdir tmp
+TMPDIR=$PWD/tmp pcce-check --machine -q
+is "--machine -q: exit status" $? 0
+is "... it leaves no file" "$(ls tmp)" ""
+PCCE_CC=no-such-compiler pcce doctor >machine 2>&1
+is "without a compiler: exit status" $? 3
+check "... says what to do" grep -q 'cannot build a program: .*PCCE_CC' machine
+TMPDIR=/nowhere pcce doctor >machine 2>&1
+is "without a place for files: exit status" $? 3
+check "... says so" grep -q 'cannot make a folder like /nowhere/.*TMPDIR' machine
+pcce-check --machine pcce/program >machine 2>&1
+is "--machine and a program: exit status" $? 2
+
 # Damaged files: an answer and no crash, whatever byte is wrong.
 crashed=0
 size=$(stat -c %s pcce/program)

@@ -17,7 +17,7 @@ is "... tells what to do in order" "$(sed -n 's/.*pcce[ -]\(gcc\|check\|run\|rep
 is "... in 80 columns" "$(awk 'length > 80' steps)" ""
 is "pcce help is pcce --help" "$(pcce help)" "$(pcce --help)"
 pcce help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' >commands
-is "the table has every command" "$(grep -v -x -e run -e help commands | sort)" \
+is "the table has every command" "$(grep -v -x -e run -e doctor -e help commands | sort)" \
 	"$(basename -a "$out"/bin/pcce-* | sed -n 's/^pcce-\([a-z]*\)$/\1/p' | grep -v -x gcc | sort)"
 is "the manual page has the same table" \
 	"$(sed -n '/^\.SH COMMANDS/,/^\.SH OPTIONS/s/^\.B \([a-z]*\)$/\1/p' "$top/docs/man/pcce.1")" \
@@ -25,6 +25,7 @@ is "the manual page has the same table" \
 while read -r c; do
 	[ "$c" != help ] || continue
 	program=pcce-${c/#run/record}
+	program=${program/%doctor/check}
 	# The help of a script, pcce-config, names the file.
 	[ "$c" = config ] || pcce "$c" --help | grep -q "^Usage: pcce $c " ||
 		not_ok "pcce $c --help says pcce $c" "$(pcce "$c" --help)"
