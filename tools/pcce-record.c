@@ -39,6 +39,7 @@ enum {
 	OPT_ONLY,
 	OPT_PER_THREAD,
 	OPT_SHOW,
+	OPT_DURATION,
 	OPT_OFF_CPU,
 	OPT_WALL
 };
@@ -83,6 +84,8 @@ static const struct argp_option options[] = {
 	{"output", 'o', "FILE", 0,
 	 "Write to FILE (default: pcce.data); keep an existing file as FILE.old", 0},
 	{"pid", 'p', "PID", 0, "Record a running process, its threads and new children", 0},
+	{"duration", OPT_DURATION, "SECONDS", 0,
+	 "End the recording after this time; the program continues", 0},
 	{"verify", OPT_VERIFY, 0, 0,
 	 "Also unwind the stack at each sample, for pcce-report --stats to compare (self)", 0},
 	{"hot", OPT_HOT, "PHI[,EPSILON]", OPTION_ARG_OPTIONAL,
@@ -165,6 +168,19 @@ static int option_signal(struct argp_state *state, const char *arg)
 			   "without, for example WINCH, URG, USR2 or RTMIN+5",
 			   arg);
 	return sig;
+}
+
+static uint64_t option_duration(struct argp_state *state, const char *arg)
+{
+	char *end;
+	double seconds = strtod(arg, &end);
+
+	if (end == arg || *end || !(seconds >= 0.001 && seconds <= 1e9))
+		message_usage(state,
+			      "cannot use --duration=%s: it must be a number of seconds, for "
+			      "example 10 or 0.5",
+			      arg);
+	return (uint64_t)(seconds * 1e9);
 }
 
 /* A build without RESTORE=1 contains nothing that restores frames. */
@@ -257,6 +273,10 @@ static void check_record_options(struct argp_state *state, const struct record_o
 				     "first instruction on; name a command");
 	if (o->count && o->only)
 		message_usage(state, "cannot use --count with --only: leave out one of them");
+	if (o->count && o->duration)
+		message_usage(state,
+			      "cannot use --count with --duration: calls are counted until the "
+			      "program ends; leave out one of them");
 	if (o->count && o->restorer)
 		message_usage(state, "cannot use --count with --frames: leave out one of them");
 	if (o->count && o->sampled && (o->hot || (o->engine && finds_hot(o->engine))))
@@ -356,6 +376,9 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_SIGNAL:
 		o->signal = option_signal(state, arg);
+		break;
+	case OPT_DURATION:
+		o->duration = option_duration(state, arg);
 		break;
 	case OPT_SHOW:
 		show = true;

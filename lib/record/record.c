@@ -541,7 +541,7 @@ static int record_loop(struct recorder *r)
 	/* With --count, the sampler finds processes only at the end. */
 	const struct pcce_rec_process first = {.time = clock_ns(CLOCK_MONOTONIC),
 					       .pid = (uint32_t)r->main_pid};
-	uint64_t deadline = 0;
+	uint64_t deadline = 0, end = first.time + r->options->duration;
 	bool over;
 	int err = running_note(&r->running, &first);
 
@@ -557,6 +557,8 @@ static int record_loop(struct recorder *r)
 		if (err || over)
 			return err;
 		show_progress(r, false);
+		if (r->options->duration && clock_ns(CLOCK_MONOTONIC) >= end)
+			return 0;
 		if (!stop_signal)
 			continue;
 		if (!r->command_runs)
