@@ -40,6 +40,7 @@ enum {
 	OPT_PER_THREAD,
 	OPT_SHOW,
 	OPT_DURATION,
+	OPT_CALL_GRAPH,
 	OPT_OFF_CPU,
 	OPT_WALL
 };
@@ -109,6 +110,10 @@ static const struct argp_option options[] = {
 	 "Show the recording with pcce-report when it is complete, as pcce run does", 0},
 	{"quiet", 'q', 0, 0, "Print only warnings and errors", 0},
 	{"verbose", 'v', 0, 0, "Print more details", 0},
+	/* Habits from perf. */
+	{0, 'a', 0, OPTION_HIDDEN, NULL, 0},
+	{0, 'g', 0, OPTION_HIDDEN, NULL, 0},
+	{"call-graph", OPT_CALL_GRAPH, "HOW", OPTION_HIDDEN, NULL, 0},
 	{0},
 };
 
@@ -388,6 +393,17 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 		break;
 	case 'v':
 		o->verbose = true;
+		break;
+	case 'a':
+		message_usage(state, "cannot record all processes: name a command, or a process "
+				     "with -p");
+		break;
+	case 'g':
+	case OPT_CALL_GRAPH:
+		message_usage(state,
+			      "cannot use %s: every sample has its whole calling context; leave it "
+			      "out",
+			      key == 'g' ? "-g" : "--call-graph");
 		break;
 	case ARGP_KEY_ARGS:
 		o->command = state->argv + state->next;
