@@ -72,7 +72,7 @@ int on_exec(__u64 *args)
 	if (p)
 		p->armed = 1;
 	/* The thread may have become the main thread: its old number is free. */
-	if (before != (__u32)task->pid)
+	if (task && before != (__u32)task->pid)
 		bpf_map_delete_elem(&waits, &before);
 	return 0;
 }

@@ -340,7 +340,7 @@ for kind in "skip restoring" "inject (restoring|redirected)"; do
 			is "$1, $sampler: nothing else is marked $form" "$(grep '^undecodable_' \
 				redirect.data.stats | grep -Ev "^undecodable_$2:")" ""
 			is "$1, $sampler: what is exact is right $form" "$(
-				pcce-report -q -i redirect.data --format=folded | sed 's/ [0-9]*$//' |
+				pcce-report -q -i redirect.data --no-kernel --format=folded | sed 's/ [0-9]*$//' |
 					grep -E '(^|;)(other|deep|traps|injected|spin)(;|$)' |
 					grep -Ev '^\[undecodable|^main;(other;)?(deep;)*(traps;)?(\[signal\];on_trap;)?[^;]*(;[^;]*)?$'
 			)" ""
