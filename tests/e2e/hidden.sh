@@ -28,7 +28,7 @@ link() { # OBJECT PROGRAM FLAGS...: ends with the messages in PROGRAM.log
 }
 
 contexts() { # DATA: those of the loops, in which nearly all samples are
-	pcce-report -i "$1" --format=folded | sed 's/ [0-9]*$//' | grep 'spin$' | sort
+	pcce-report -i "$1" --no-kernel --format=folded | sed 's/ [0-9]*$//' | grep 'spin$' | sort
 }
 
 # as_plain NAME OBJECT FLAGS...
