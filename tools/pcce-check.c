@@ -174,7 +174,8 @@ static bool has_contexts(const struct check_list *l)
 
 /* ---- samplers -------------------------------------------------------------------- */
 
-/* Returns why the sampler would take no samples of this program; NULL: it would. l: NULL: of any. */
+/* Returns why the sampler would take no samples of this program; NULL: it would. l: NULL: of any
+ * program. */
 static const char *stops_sampler(const struct sampler_ops *ops, const struct check_list *l,
 				 struct error *why)
 {

@@ -24,7 +24,7 @@ struct folder {
 	char path[PATH_MAX];
 };
 
-static void name_file(const struct folder *f, const char *name, char *path)
+static void trial_file(const struct folder *f, const char *name, char *path)
 {
 	snprintf(path, PATH_MAX + 16, "%s/%s", f->path, name);
 }
@@ -55,7 +55,7 @@ static void read_line(const struct folder *f, bool last, char *text, size_t size
 	FILE *log;
 
 	*text = 0;
-	name_file(f, "log", path);
+	trial_file(f, "log", path);
 	log = fopen(path, "re");
 	while (log && fgets(line, sizeof(line), log)) {
 		line[strcspn(line, "\n")] = 0;
@@ -73,7 +73,7 @@ static bool write_program(const struct folder *f)
 	bool good;
 	FILE *out;
 
-	name_file(f, "program.c", path);
+	trial_file(f, "program.c", path);
 	out = fopen(path, "we");
 	good = out && fputs(program, out) >= 0;
 	return out && !fclose(out) && good;
@@ -111,7 +111,7 @@ static void record(const struct folder *f, struct trial *t)
 		read_line(f, true, t->record.text, sizeof(t->record.text));
 		return;
 	}
-	name_file(f, "log", path);
+	trial_file(f, "log", path);
 	log = fopen(path, "re");
 	while (log && fgets(line, sizeof(line), log)) {
 		sscanf(line, "samples: %llu", &t->samples);
@@ -127,7 +127,7 @@ static void remove_folder(const struct folder *f)
 	char path[PATH_MAX + 16];
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		name_file(f, names[i], path);
+		trial_file(f, names[i], path);
 		unlink(path);
 	}
 	rmdir(f->path);

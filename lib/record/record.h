@@ -20,7 +20,7 @@ struct record_options {
 	const char *sampler; /* "auto", or the name of one */
 	const char *output;
 	uint64_t duration; /* ns, after which the recording ends; 0: with the program */
-	pid_t target; /* a running process; 0: run command */
+	pid_t target;	   /* a running process; 0: run command */
 	char **command;
 	int signal; /* of the self sampler; 0: its default */
 	bool verify, quiet, verbose;
