@@ -67,6 +67,15 @@ static void read_line(const struct folder *f, bool last, char *text, size_t size
 		fclose(log);
 }
 
+/* Says why the last command failed, with a line of the log. A program that was killed says
+ * nothing. */
+static void explain(const struct folder *f, bool last, struct error *why)
+{
+	read_line(f, last, why->text, sizeof(why->text));
+	if (!*why->text)
+		error_set(why, -EIO, "it ended without a message");
+}
+
 static bool write_program(const struct folder *f)
 {
 	char path[PATH_MAX + 16];
@@ -89,14 +98,14 @@ static bool build(const struct folder *f, struct trial *t)
 		return false;
 	}
 	if (!run(f, version)) {
-		read_line(f, true, t->build.text, sizeof(t->build.text));
+		explain(f, true, &t->build);
 		return false;
 	}
 	read_line(f, false, t->compiler, sizeof(t->compiler));
 	if (run(f, compile))
 		return true;
 	/* Compilers begin with the cause. */
-	read_line(f, false, t->build.text, sizeof(t->build.text));
+	explain(f, false, &t->build);
 	return false;
 }
 
@@ -108,7 +117,7 @@ static void record(const struct folder *f, struct trial *t)
 	FILE *log;
 
 	if (!run(f, record) || !run(f, report)) {
-		read_line(f, true, t->record.text, sizeof(t->record.text));
+		explain(f, true, &t->record);
 		return;
 	}
 	trial_file(f, "log", path);

@@ -162,6 +162,16 @@ is "... it leaves no file" "$(ls tmp)" ""
 PCCE_CC=no-such-compiler pcce doctor >machine 2>&1
 is "without a compiler: exit status" $? 3
 check "... says what to do" grep -q 'cannot build a program: .*PCCE_CC' machine
+cat >silent <<'END'
+#!/bin/sh
+[ "$1" != --version ] || exec gcc --version
+kill -9 $$
+END
+chmod +x silent
+PCCE_CC=$PWD/silent pcce doctor >machine 2>&1
+is "a compiler that is killed: exit status" $? 3
+check "... is told" grep -q 'cannot build a program: it ended without a message$' machine
+is "... and nothing was recorded" "$(grep -c '^trial:' machine)" 0
 TMPDIR=/nowhere pcce doctor >machine 2>&1
 is "without a place for files: exit status" $? 3
 check "... says so" grep -q 'cannot make a folder like /nowhere/.*TMPDIR' machine
