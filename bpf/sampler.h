@@ -136,7 +136,7 @@ struct sampler_wait {
 	__u8 head[SAMPLER_PAGE_BYTES];
 };
 
-/* A process that a tracepoint recording follows. */
+/* A process that a recording of tracepoints or waits follows. */
 struct sampler_process {
 	__u32 armed; /* 0: do not sample it before it has done an exec */
 	__u32 reserved;

@@ -66,7 +66,7 @@ const volatile __u32 segment_shift =
 
 const volatile __u32 copy_stacks;   /* enum sampler_copy */
 const volatile __u32 kernel_stacks; /* samples in the kernel bring its stack */
-const volatile __u32 beside_waits;  /* an event of the recording are waits */
+const volatile __u32 beside_waits;  /* waits are sampled, too */
 
 /* The recorder sets these at any time. */
 __s64 offsets[SAMPLER_OFFSETS];

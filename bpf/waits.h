@@ -23,7 +23,7 @@
 
 #include "bpf/take_sample.h"
 
-/* The recorder sets these before loading. */
+/* The recorder sets it before loading. */
 const volatile __u64 wait_period; /* ns between two ticks */
 
 struct {
@@ -207,7 +207,8 @@ static __always_inline void end_wait(void *ctx, struct task_struct *task, struct
 	__u64 blocked, runnable;
 	__u32 reason;
 
-	/* The place of a wait that began before the recording is not known. */
+	/* Nothing is noted of a new thread's first wait, nor before Linux 5.18 of waits that began
+	 * before the recording. */
 	if (!w || !w->since || !w->switches)
 		return;
 	runnable = w->woken ? now - w->woken : 0;

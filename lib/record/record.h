@@ -16,7 +16,7 @@ struct sampler_event;
 struct record_options {
 	const struct sampler_event *events; /* n_events, at least one, that are sampled */
 	uint32_t n_events;
-	bool waits;	     /* one of them are waits */
+	bool waits;	     /* one of them samples waits */
 	const char *sampler; /* "auto", or the name of one */
 	const char *output;
 	uint64_t duration; /* ns, after which the recording ends; 0: with the program */

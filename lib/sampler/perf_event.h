@@ -25,7 +25,7 @@ void perf_event_print_names(FILE *out);
  * represents, and is mostly wrong. */
 bool perf_event_is_rare(const char *name);
 
-/* Whether the event are waits (PERF_EVENT_WAITS). */
+/* Whether the event samples waits (PERF_EVENT_WAITS). */
 bool perf_event_is_waits(const char *name);
 
 /* Sets all attributes for sampling a command or a process, and what modifiers such as :u mean.
