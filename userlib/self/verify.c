@@ -141,6 +141,15 @@ static int start_cursor(unw_cursor_t *cursor, unw_context_t *here, void *context
 	return unw_init_local(cursor, here);
 }
 
+/* Has the code at the cursor no unwind information, so that libunwind would guess its caller? */
+static bool is_guess(unw_cursor_t *cursor)
+{
+	unw_proc_info_t info;
+
+	/* libunwind then says that a function of one byte is there. */
+	return unw_get_proc_info(cursor, &info) < 0 || info.end_ip - info.start_ip <= 1;
+}
+
 static int unwind_frames(unw_cursor_t *cursor, uint64_t *pcs, int max, int *complete)
 {
 	unw_word_t pc;
@@ -153,6 +162,8 @@ static int unwind_frames(unw_cursor_t *cursor, uint64_t *pcs, int max, int *comp
 			return n;
 		pcs[n++] = pc;
 		looked_for = pc;
+		if (is_guess(cursor))
+			return n;
 		ret = unw_step(cursor);
 	} while (ret > 0);
 	*complete = ret == 0;
