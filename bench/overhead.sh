@@ -19,6 +19,7 @@
 #   encoded      with the plugin, encoded
 #   no-additions encoded, but no call adds to the id: a bound for the paper's hybrid encoding, since
 #                contexts are wrong
+#   hybrid       with the plugin and hybrid encoding (pcce-encode --hybrid)
 #   profiled     with the plugin, encoded with a recording of one run of the same work at 999 Hz
 #                (pcce-encode --profile)
 #   bpf-999 bpf-10000 self-999 self-10000 kmod-999 kmod-10000
@@ -57,7 +58,7 @@ compile_tool ratios -lm
 $CC -O2 -c -o "$out/bench/hook.o" "$top/bench/hook.c" || exit 1
 for profiler in /usr/lib/*/libprofiler.so.0; do :; done
 
-fast="base again fp inlined nops encoded no-additions profiled"
+fast="base again fp inlined nops encoded no-additions hybrid profiled"
 sampled="base"
 for r in 999 10000; do
 	has_bpf && sampled="$sampled bpf-$r"
@@ -83,7 +84,7 @@ lld=-fuse-ld=lld
 variant_of() {
 	case $1 in
 	fp | perf-fp-*) echo fp ;;
-	inlined | nops | no-additions | profiled) echo "$1" ;;
+	inlined | nops | no-additions | hybrid | profiled) echo "$1" ;;
 	encoded | bpf-* | self-* | kmod-*) echo encoded ;;
 	gprof | uftrace) echo gprof ;;
 	hooks) echo hooks ;;
@@ -127,6 +128,11 @@ build_layouts() {
 		BENCH_LD_ADD=$out/bench/hook.o \
 			build "$p" "bench-hooks" "$common -finstrument-functions" "$lld"
 		;;
+	hybrid)
+		PCCE_ENCODE=off build "$p" "bench-hybrid" \
+			"$common $(pcce-config --cflags) -fplugin-arg-pcce_plugin-hybrid" \
+			"$lld $(pcce-config --ldflags)"
+		;;
 	nops | encoded | no-additions | profiled)
 		PCCE_ENCODE=off build "$p" "bench-pcce" "$common $(pcce-config --cflags)" \
 			"$lld $(pcce-config --ldflags)"
@@ -140,6 +146,7 @@ build_layouts() {
 		}
 		case $variant in
 		encoded) encode_layout "$n" encoded ;;
+		hybrid) encode_layout "$n" hybrid --hybrid ;;
 		no-additions)
 			encode_layout "$n" encoded &&
 				"$out/bench/without_additions" "$elf.encoded.layout$n" \
@@ -185,7 +192,9 @@ write_commands() {
 		for ((n = 1; n <= LAYOUTS; n++)); do
 			program=$elf.layout$n
 			case $variant in
-			encoded | no-additions | profiled) program=$elf.$variant.layout$n ;;
+			encoded | no-additions | hybrid | profiled)
+				program=$elf.$variant.layout$n
+				;;
 			esac
 			line=${command/"\"$elf\""/"$(prefix "$c") \"$program\""}
 			printf '%s\t%s\tcd %s && { %s; }\n' "$c" "$n" "$scratch" "$line"

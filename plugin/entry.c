@@ -53,6 +53,8 @@ bool entry_has_stack_arguments(function *fun)
 	return fun->stdarg || maybe_ne(crtl->args.size, 0);
 }
 
+bool room_for_hybrid;
+
 bool entry_needs_frame_of_caller(function *fun)
 {
 	return entry_has_stack_arguments(fun) || looks_back == DECL_UID(fun->decl);
@@ -75,7 +77,8 @@ unsigned int entry_length(function *fun, unsigned int *block_flags)
 {
 	cgraph_node *node = cgraph_node::get(fun->decl);
 
-	if (node && node->local && !calls_itself(fun) && !split_stack_entry(NULL))
+	if (node && node->local && !room_for_hybrid && !calls_itself(fun) &&
+	    !split_stack_entry(NULL))
 		return 0;
 	if (entry_is_fixed(fun))
 		*block_flags |= PCCE_BLOCK_FIXED;

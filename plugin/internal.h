@@ -78,11 +78,14 @@ rtx_insn *asm_text_before(const char *text, rtx_insn *insn, location_t location)
 rtx_insn *asm_text_after(const char *text, rtx_insn *insn, location_t location);
 /* Bytes of the largest slot around a call, and room for the text of a slot with this number of
  * bytes. */
-#define SLOT_BYTES_MAX (PCCE_SLOT_TYPED + PCCE_SLOT_SPILL_REGS)
+#define SLOT_BYTES_MAX (PCCE_SLOT_TYPED + PCCE_SLOT_SPILL_REGS + PCCE_SLOT_HYBRID)
 #define SLOT_TEXT_BYTES(bytes) ((bytes)*5 + 64)
 /* Writes a slot to text, which has size bytes: the label .Lpcce_<kind><label>, then nops. */
 void slot_print(char *text, size_t size, char kind, unsigned int label, unsigned int bytes);
 
+/* entry.c: slots have the room that hybrid encoding needs, and all functions have entry slots
+ * (-fplugin-arg-...-hybrid). */
+extern bool room_for_hybrid;
 /* entry.c: return the size of the function's entry slot, or 0, and add PCCE_BLOCK_* for it; emit
  * the slot with the label .Lpcce_n<label>. */
 unsigned int entry_length(function *fun, unsigned int *block_flags);

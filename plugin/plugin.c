@@ -40,11 +40,19 @@ static bool check_version(const char *name, struct plugin_gcc_version *gcc)
 
 static bool check_arguments(const struct plugin_name_args *plugin)
 {
-	for (int i = 0; i < plugin->argc; i++)
-		error("cannot use the unknown argument %<-fplugin-arg-%s-%s%>: %s takes no "
-		      "arguments; remove it",
+	bool good = true;
+
+	for (int i = 0; i < plugin->argc; i++) {
+		if (!strcmp(plugin->argv[i].key, "hybrid") && !plugin->argv[i].value) {
+			room_for_hybrid = true;
+			continue;
+		}
+		error("cannot use the unknown argument %<-fplugin-arg-%s-%s%>: %s knows only "
+		      "%<hybrid%>, without a value; remove it",
 		      plugin->base_name, plugin->argv[i].key, plugin->base_name);
-	return !plugin->argc;
+		good = false;
+	}
+	return good;
 }
 
 /* The options are known from here on. */

@@ -142,6 +142,10 @@ static void choose_sizes(struct site *site, const struct callee *callee)
 	}
 	if (site->flags & PCCE_SITE_SPILL_REGS)
 		site->before_len += PCCE_SLOT_SPILL_REGS;
+	if (room_for_hybrid) {
+		site->before_len += PCCE_SLOT_HYBRID;
+		site->after_len += PCCE_SLOT_HYBRID;
+	}
 	if (site->flags & PCCE_SITE_NORETURN)
 		site->after_len = 0;
 }

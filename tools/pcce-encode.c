@@ -14,9 +14,11 @@
 
 const char *argp_program_version = "pcce-encode (pcce) " PCCE_VERSION;
 
+#define KEY_HYBRID 256
+
 struct arguments {
 	const char *file, *output, *profile;
-	bool verbose, dump;
+	bool verbose, dump, hybrid;
 	enum table_dump_format format;
 };
 
@@ -24,6 +26,11 @@ static const struct argp_option options[] = {
 	{"dump", 'd', "FORMAT", OPTION_ARG_OPTIONAL,
 	 "Print the call graph and its numbering instead of encoding; FORMAT is text (default) or "
 	 "json",
+	 0},
+	{"hybrid", KEY_HYBRID, NULL, 0,
+	 "Encode FILE, even if it is encoded already, so that the depth of the stack tells "
+	 "contexts "
+	 "apart where it can: a method for studies of encodings, see the manual",
 	 0},
 	{"output", 'o', "OUT", 0, "Write the encoded file to OUT; keep FILE as it is", 0},
 	{"profile", 'p', "DATA", 0,
@@ -47,6 +54,9 @@ static error_t parse_encode_option(int key, char *arg, struct argp_state *state)
 			a->format = TABLE_DUMP_JSON;
 		else
 			message_usage(state, "cannot use --dump=%s: it must be text or json", arg);
+		return 0;
+	case KEY_HYBRID:
+		a->hybrid = true;
 		return 0;
 	case 'o':
 		if (!strcmp(arg, "-"))
@@ -78,6 +88,9 @@ static error_t parse_encode_option(int key, char *arg, struct argp_state *state)
 			message_usage(state,
 				      "cannot use --output with --dump: --dump writes no file; "
 				      "leave out --output");
+		if (a->hybrid && a->profile)
+			message_usage(state, "cannot use --profile with --hybrid: hybrid encoding "
+					     "does not know recordings; leave out one of them");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -111,7 +124,7 @@ static int finish_output(void)
 	return EXIT_SUCCESS;
 }
 
-static int print_dump(const struct arguments *a, const struct call_counts *counts)
+static int print_dump(const struct arguments *a, const struct encode_options *how)
 {
 	struct encode_output e;
 	struct error why;
@@ -120,7 +133,7 @@ static int print_dump(const struct arguments *a, const struct call_counts *count
 	int err = encode_read_file(a->file, &image, &size, &why);
 
 	if (!err) {
-		err = encode_image(image, size, counts, &e, &why);
+		err = encode_image(image, size, how, &e, &why);
 		free(image);
 	}
 	if (err)
@@ -136,12 +149,12 @@ static int print_dump(const struct arguments *a, const struct call_counts *count
 	return err ? cannot_encode(a->file, &why) : finish_output();
 }
 
-static int encode_and_tell(const struct arguments *a, const struct call_counts *counts)
+static int encode_and_tell(const struct arguments *a, const struct encode_options *how)
 {
 	struct encode_output e;
 	struct error why;
 
-	if (encode_file(a->file, a->output, counts, &e, &why))
+	if (encode_file(a->file, a->output, how, &e, &why))
 		return cannot_encode(a->file, &why);
 	if (e.result == ENCODE_NOT_FOR_US) {
 		encode_output_free(&e);
@@ -151,9 +164,9 @@ static int encode_and_tell(const struct arguments *a, const struct call_counts *
 	}
 	if (encode_hides_runtime(&e))
 		message("pcce-encode", ENCODE_HIDES_RUNTIME, a->file);
-	if (a->verbose && counts)
+	if (a->verbose && how->counts)
 		printf("'%s' was encoded by %" PRIu64 " samples of '%s'\n", a->file,
-		       counts->samples, a->profile);
+		       how->counts->samples, a->profile);
 	else if (a->verbose)
 		printf("'%s' %s\n", a->file,
 		       e.result == ENCODE_ALREADY ? "is already encoded" : "was encoded");
@@ -164,7 +177,8 @@ static int encode_and_tell(const struct arguments *a, const struct call_counts *
 int main(int argc, char **argv)
 {
 	struct arguments a = {};
-	struct call_counts counts = {}, *known = NULL;
+	struct call_counts counts = {};
+	struct encode_options how = {};
 	struct error why;
 	int status;
 
@@ -175,9 +189,10 @@ int main(int argc, char **argv)
 			message("pcce-encode", "%s", why.text);
 			return EXIT_FAILURE;
 		}
-		known = &counts;
+		how.counts = &counts;
 	}
-	status = a.dump ? print_dump(&a, known) : encode_and_tell(&a, known);
+	how.hybrid = a.hybrid;
+	status = a.dump ? print_dump(&a, &how) : encode_and_tell(&a, &how);
 	call_counts_free(&counts);
 	return status;
 }

@@ -143,7 +143,8 @@ static int open_module(struct module *m, const char *path, const struct call_cou
 		err = error_memory(why);
 	if (err)
 		return err;
-	err = encode_image(m->program.image, m->program.size, counts, &m->encoded, why);
+	err = encode_image(m->program.image, m->program.size,
+			   &(struct encode_options){.counts = counts}, &m->encoded, why);
 	if (!err)
 		err = encoding_table_open(m->encoded.table, m->encoded.table_size, &m->table, why);
 	return err ? err : classify_sites(m, why);

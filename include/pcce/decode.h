@@ -100,7 +100,9 @@ enum pcce_decode_reason {
 	PCCE_DECODE_REASON_SHARED_PAGE = 10, /* another task used the thread page, too */
 	PCCE_DECODE_REASON_REDIRECTED = 11,  /* a signal handler has changed where to continue */
 	/* truncated: a debugger may have made the thread call a function, so all may be wrong */
-	PCCE_DECODE_REASON_TRACED = 12
+	PCCE_DECODE_REASON_TRACED = 12,
+	/* a signal interrupted code with hybrid encoding, so its callers are not known */
+	PCCE_DECODE_REASON_INTERRUPTED = 13
 };
 
 /* One frame. May grow at its end. */

@@ -92,6 +92,11 @@ struct pcce_site_block {
  * with PCCE_SITE_INDIRECT is expected to hold, or, with PCCE_SITE_INDIRECT, of a function of the
  * expected type (docs/slots.md). With PCCE_SITE_TAIL it is a jump. */
 #define PCCE_SITE_GUARD 8192u
+/* Only in the encoding table, with hybrid encoding: the site adds only to an id that is not 0. */
+#define PCCE_SITE_IF_EXPLICIT 16384u
+/* The same: from the start of the before-slot to the end of the after-slot, that address included,
+ * the thread page holds the caller's stack offset in place of the segment's base. */
+#define PCCE_SITE_OFFSET 32768u
 
 /* Offsets are from pcce_site_block.start. The call instructions lie between before + before_len and
  * after. Thunk-expanded calls have more than one, and inline assembly is the whole statement. */
@@ -123,6 +128,8 @@ struct pcce_site_record {
  *   indirect, -fPIC     71     62   the same, or a guard that uses ext
  *   tail                 -    114   a guard, a call for other functions, and the jump
  *   PCCE_SITE_SPILL_REGS adds 20 to the before-slot.
+ *   -fplugin-arg-pcce_plugin-hybrid adds 11 to both slots, for pcce-encode --hybrid. Then each
+ *   function has an entry slot.
  *
  * A direct call has room for an inline push in two cases. Either the compiler knows that it must be
  * a push: the callee tail-calls through a pointer. Or it expects a push: the call closes a cycle of
@@ -157,6 +164,7 @@ struct pcce_site_record {
 #define PCCE_SLOT_INDIRECT_PIC 71
 #define PCCE_SLOT_SPILL_REGS 20
 #define PCCE_SLOT_TAIL 114
+#define PCCE_SLOT_HYBRID 11
 /*
  * Offsets in the slot of a tail call: where the guard has ended, where a frame of 8 bytes exists,
  * where the call in it returns, where the frame is gone, and the jump. The unwinder's tables have

@@ -31,6 +31,14 @@
 /* Only in recordings: the module is instrumented, and has no table. This table, which is empty,
  * takes its place. Calls in the module are not on the encoding stack. */
 #define PCCE_TABLE_MISSING 4u
+/*
+ * Hybrid encoding (Sumner et al., ICSE 2010, section 6). pcce_page.id has two halves. The upper one
+ * is the id; values and numbers of contexts are multiples of 2^32. The lower one is the base: the
+ * stack pointer with which the segment's first function was entered, modulo 2^32. With
+ * PCCE_SITE_OFFSET the base is replaced by its distance from the stack pointer. struct
+ * pcce_table_hybrid follows the header.
+ */
+#define PCCE_TABLE_HYBRID 8u
 
 /* The version that the linker wrapper gives to the runtime's exported names if a version script has
  * named versions. pcce-encode takes it away again. */
@@ -70,6 +78,29 @@ struct pcce_table {
 	struct pcce_table_array landings; /* pcce_table_landing, sorted by site, unique */
 };
 
+/* After the header with PCCE_TABLE_HYBRID; header_size includes it. */
+struct pcce_table_hybrid {
+	struct pcce_table_array frames;	  /* pcce_table_frame, sorted by addr */
+	struct pcce_table_array implicit; /* pcce_table_implicit, sorted by (func, depth), unique */
+};
+
+/* From this address on, up to the next one: the distance from the stack pointer up to the stack
+ * pointer before the call of the function. PCCE_NONE: not fixed, or not known. */
+struct pcce_table_frame {
+	__u32 addr; /* from pcce_table.base */
+	__u32 size; /* bytes */
+};
+
+/* An implicit context: its id is 0, and no other one of the function with the id 0 has its depth:
+ * the distance between the stack pointers before the calls of the segment's first function and of
+ * this one. */
+struct pcce_table_implicit {
+	__u32 func;
+	__u32 depth; /* bytes */
+	__u32 site;  /* that calls it, or PCCE_NONE: the segment begins here, with depth 0 */
+	__u32 reserved;
+};
+
 /* pcce_table_func.flags */
 /* With id 0 a segment can begin here, or arrive here by tail calls. */
 #define PCCE_FUNC_ROOT 1u
@@ -87,6 +118,9 @@ struct pcce_table {
  * function's entry slot. Contexts omit it. Its address is none: it is beyond all code.
  */
 #define PCCE_FUNC_TYPE 32u
+/* With hybrid encoding: contexts of it, or those that they come from, are implicit, and not only
+ * because a segment begins there. Without it, nothing depends on the stack pointer. */
+#define PCCE_FUNC_DEPTH 64u
 
 struct pcce_table_func {
 	__u64 addr;
@@ -217,6 +251,9 @@ struct pcce_table_helper {
 };
 
 PCCE_ASSERT_SIZE(pcce_table, 208);
+PCCE_ASSERT_SIZE(pcce_table_hybrid, 32);
+PCCE_ASSERT_SIZE(pcce_table_frame, 8);
+PCCE_ASSERT_SIZE(pcce_table_implicit, 16);
 PCCE_ASSERT_SIZE(pcce_table_func, 40);
 PCCE_ASSERT_SIZE(pcce_table_part, 16);
 PCCE_ASSERT_SIZE(pcce_table_site, 48);

@@ -43,7 +43,8 @@ _Static_assert((int)PCCE_DECODE_REASON_READ_FAULT == DECODE_REASON_READ_FAULT &&
 		       (int)PCCE_DECODE_REASON_SHARED_PAGE == DECODE_REASON_SHARED_PAGE &&
 		       (int)PCCE_DECODE_REASON_REDIRECTED == DECODE_REASON_REDIRECTED &&
 		       (int)PCCE_DECODE_REASON_TRACED == DECODE_REASON_TRACED &&
-		       DECODE_REASON_COUNT == PCCE_DECODE_REASON_TRACED + 1,
+		       (int)PCCE_DECODE_REASON_INTERRUPTED == DECODE_REASON_INTERRUPTED &&
+		       DECODE_REASON_COUNT == PCCE_DECODE_REASON_INTERRUPTED + 1,
 	       "enum pcce_decode_reason");
 _Static_assert(sizeof(struct pcce_decode_frame) == FRAME_SIZE_MIN, "struct pcce_decode_frame");
 _Static_assert(sizeof(((struct pcce_decode_error *)0)->text) == sizeof(((struct error *)0)->text),

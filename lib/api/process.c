@@ -374,13 +374,17 @@ static int gather_page(const struct captured_page *c, struct stack_store_flat *s
 	return 0;
 }
 
-int pcce_decode_process_page(struct pcce_decode_process *p, const struct pcce_page *page,
-			     const struct pcce_segment *area, size_t n_area, uint64_t ip,
-			     uint64_t r11, const struct pcce_decode_context **context,
-			     struct pcce_decode_error *why)
+int api_process_page(struct pcce_decode_process *p, const struct pcce_page *page,
+		     const struct pcce_segment *area, size_t n_area,
+		     const struct api_registers *registers,
+		     const struct pcce_decode_context **context, struct pcce_decode_error *why)
 {
-	struct pcce_sample s = {
-		.ip = ip, .r11 = r11, .id = page->id, .ext = page->ext, .weight = 1};
+	struct pcce_sample s = {.ip = registers->ip,
+				.r11 = registers->r11,
+				.sp = registers->sp,
+				.id = page->id,
+				.ext = page->ext,
+				.weight = 1};
 	struct captured_page c = {
 		.page = page,
 		.base = &page->base + (page->off & PCCE_OFF_HALF) / sizeof(page->base),
@@ -402,7 +406,21 @@ int pcce_decode_process_page(struct pcce_decode_process *p, const struct pcce_pa
 		s.flags |= PCCE_SAMPLE_READ_FAULT; /* no off of the runtime's */
 	else if (gather_page(&c, &p->stack, s.n_entries))
 		return api_error(why, &reason, error_memory(&reason));
+	/* Without the stack pointer, nobody knows what hybrid encoding means. */
+	if (!s.sp && decode_has_base(&p->maps.as, &s))
+		s.id = PCCE_ID_LOST;
+	decode_take_stack_pointer(&p->maps.as, &s);
 	return decode_captured(p, &s, p->stack.entries, p->stack.n, context, why);
+}
+
+int pcce_decode_process_page(struct pcce_decode_process *p, const struct pcce_page *page,
+			     const struct pcce_segment *area, size_t n_area, uint64_t ip,
+			     uint64_t r11, const struct pcce_decode_context **context,
+			     struct pcce_decode_error *why)
+{
+	const struct api_registers registers = {.ip = ip, .r11 = r11};
+
+	return api_process_page(p, page, area, n_area, &registers, context, why);
 }
 
 int pcce_decode_process_sample(struct pcce_decode_process *p, const struct pcce_sample *sample,
@@ -410,6 +428,7 @@ int pcce_decode_process_sample(struct pcce_decode_process *p, const struct pcce_
 			       struct pcce_decode_error *why)
 {
 	const struct stack_node *below;
+	struct pcce_sample changed;
 	struct error reason = {0};
 
 	*context = NULL;
@@ -421,5 +440,13 @@ int pcce_decode_process_sample(struct pcce_decode_process *p, const struct pcce_
 	if (stack_store_take(p->segments, sample, &below) ||
 	    stack_store_flatten(below, sample, &p->stack))
 		return api_error(why, &reason, error_memory(&reason));
+	if (decode_has_base(&p->maps.as, sample)) {
+		/* Of what follows the sample, only the entries matter. */
+		changed = *sample;
+		changed.flags &= ~(PCCE_SAMPLE_STACK | PCCE_SAMPLE_FRAMES | PCCE_SAMPLE_COPY);
+		changed.n_stack = 0;
+		decode_take_stack_pointer(&p->maps.as, &changed);
+		sample = &changed;
+	}
 	return decode_captured(p, sample, p->stack.entries, p->stack.n, context, why);
 }

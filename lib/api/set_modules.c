@@ -29,6 +29,11 @@ static int read_set_table(const char *path, int fd, const struct elf_module *elf
 	if (r)
 		return error_set(why, r, "cannot select contexts of %s: its encoding table %s",
 				 path, reason.text);
+	if (m->table.head->flags & PCCE_TABLE_HYBRID)
+		return error_set(
+			why, -EINVAL,
+			"cannot select contexts of %s: it has hybrid encoding; link it again",
+			path);
 	encoding_note_hash(m->data, s->size, hash);
 	m->name = pcce_name_of_module(elf->build_id, elf->build_id_size, hash);
 	return 0;

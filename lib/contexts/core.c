@@ -284,6 +284,7 @@ int core_contexts_thread(struct core_contexts *c, const struct core_thread *t,
 			 const struct pcce_decode_context **context, bool *jumped,
 			 struct error *why)
 {
+	const struct api_registers registers = {.ip = t->ip, .r11 = t->r11, .sp = t->sp};
 	struct pcce_decode_error text;
 	struct pcce_page page;
 	size_t n;
@@ -299,8 +300,7 @@ int core_contexts_thread(struct core_contexts *c, const struct core_thread *t,
 		return error_set(why, -ENODATA, "has no context: its page is not in the core");
 	n = read_area(c, &page);
 	for (int pass = 0; pass < 2; pass++) {
-		r = pcce_decode_process_page(c->process, &page, c->area, n, t->ip, t->r11, context,
-					     &text);
+		r = api_process_page(c->process, &page, c->area, n, &registers, context, &text);
 		if (r)
 			return error_set(why, r, "has no context: %s", text.text);
 		if (!pass && context_add_symbols(process_context(c->process)))

@@ -142,6 +142,10 @@ static int plan_program(struct sampler *s, struct error *why)
 		err = error_set(why, -EINVAL,
 				"hides its runtime, so its libraries may change its contexts "
 				"unseen; let the link export the names in libpcce.exports");
+	if (!err && s->table.head->flags & PCCE_TABLE_HYBRID)
+		err = error_set(
+			why, -EINVAL,
+			"has hybrid encoding, whose calls cannot be counted; link it again");
 	if (!err && !initial_counted(s))
 		err = error_set(why, -EINVAL,
 				"has an older pcce runtime, which cannot count; link it again");

@@ -26,6 +26,7 @@ const char *decode_reason_name(enum decode_reason reason)
 		[DECODE_REASON_SHARED_PAGE] = "shared_page",
 		[DECODE_REASON_REDIRECTED] = "redirected",
 		[DECODE_REASON_TRACED] = "traced",
+		[DECODE_REASON_INTERRUPTED] = "interrupted",
 	};
 
 	return (unsigned int)reason < DECODE_REASON_COUNT ? names[reason] : "unknown";

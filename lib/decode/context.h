@@ -77,6 +77,8 @@ enum decode_reason {
 	DECODE_REASON_REDIRECTED,
 	/* truncated: a debugger may have made the thread call a function, so all may be wrong */
 	DECODE_REASON_TRACED,
+	/* a signal interrupted code with hybrid encoding; the stack pointer there is not known */
+	DECODE_REASON_INTERRUPTED,
 	DECODE_REASON_COUNT
 };
 

@@ -89,6 +89,62 @@ static void emit_leaving(struct walk *w, const struct decode_module *m, uint32_t
 
 /* ---- from a function to the root of its segment ---------------------------------- */
 
+/* Leaves the caller's depth in the id. Returns false if it cannot be. */
+static bool move_to_caller(struct walk *w, const struct pcce_table_site *s)
+{
+	const struct encoding_table *t = w->m->table;
+	uint32_t depth = (uint32_t)w->id, size = encoding_table_frame(t, s->key);
+
+	w->id &= ~0xffffffffULL;
+	if (!(t->funcs[w->func].flags & PCCE_FUNC_DEPTH))
+		return true;
+	if (size == PCCE_NONE || depth < size)
+		return false;
+	w->id |= depth - size;
+	return t->funcs[s->func].flags & PCCE_FUNC_DEPTH || depth == size;
+}
+
+/*
+ * With hybrid encoding, the id says which call led to a function, unless it is 0: then the depth
+ * does. Both say how the caller was called.
+ */
+static enum decode_reason climb_hybrid_segment(struct walk *w)
+{
+	const struct encoding_table *t = w->m->table;
+
+	for (uint64_t steps = t->head->funcs.count; steps; steps--) {
+		uint64_t id = w->id & ~0xffffffffULL;
+		uint32_t site = PCCE_NONE;
+
+		if (id) {
+			uint32_t edge = encoding_table_in_edge(t, w->func, id);
+
+			if (edge == PCCE_NONE)
+				return DECODE_REASON_NO_EDGE;
+			site = t->edges[edge].site;
+			w->id -= t->edges[edge].value;
+		} else {
+			const struct pcce_table_implicit *c =
+				encoding_table_implicit(t, w->func, (uint32_t)w->id);
+
+			if (!c)
+				return DECODE_REASON_NO_EDGE;
+			if (c->site == PCCE_NONE)
+				return DECODE_REASON_NONE;
+			site = c->site;
+		}
+		if (site == PCCE_NONE)
+			return DECODE_REASON_NO_EDGE;
+		if (t->sites[site].callee != PCCE_NONE && t->sites[site].callee != w->func)
+			emit_tail_calls(w, w->m, t->sites[site].callee, w->func);
+		walk_emit_call(w, w->m, site);
+		if (!move_to_caller(w, &t->sites[site]))
+			return DECODE_REASON_NO_EDGE;
+		w->func = t->sites[site].func;
+	}
+	return DECODE_REASON_NO_EDGE;
+}
+
 static enum decode_reason climb_segment(struct walk *w)
 {
 	const struct encoding_table *t = w->m->table;
@@ -96,6 +152,8 @@ static enum decode_reason climb_segment(struct walk *w)
 
 	if (w->id >= PCCE_ID_LOST_MIN)
 		return DECODE_REASON_LOST_ID;
+	if (t->head->flags & PCCE_TABLE_HYBRID)
+		return climb_hybrid_segment(w);
 	for (;;) {
 		const struct pcce_table_edge *e;
 		const struct pcce_table_site *s;
@@ -284,6 +342,8 @@ static enum decode_reason pop_entry(struct walk *w)
 	w->func = m->table->sites[site].func;
 	w->id = e->id;
 	w->inner = WALK_INNER_ROOT;
+	if (!walk_settle(w, m->table->sites[site].key))
+		return DECODE_REASON_NO_EDGE;
 	r = climb_segment(w);
 	if (r || !more || w->no_memory)
 		return r;
@@ -362,6 +422,7 @@ static enum decode_reason pop_special_entry(struct walk *w)
 	ip = first->site & PCCE_SITE_MASK;
 	w->id = first->id;
 	w->ext = second->id;
+	w->interrupted = true;
 	return decode_locate(w, ip, second->site & PCCE_SITE_MASK);
 }
 
@@ -618,6 +679,23 @@ int decode_origin(const struct decode_space *as, const struct pcce_entry *entrie
 	if (!ctx->reason)
 		emit_caller(&w);
 	return finish_context(&w);
+}
+
+bool decode_has_base(const struct decode_space *as, const struct pcce_sample *s)
+{
+	const struct decode_module *m;
+
+	if (s->flags & (PCCE_SAMPLE_OUTSIDE | PCCE_SAMPLE_READ_FAULT) || s->id >= PCCE_ID_LOST_MIN)
+		return false;
+	m = as->find(as, s->ip);
+	return m && m->table && m->table->head->flags & PCCE_TABLE_HYBRID &&
+	       encoding_table_has_base(m->table, decode_link_time(m, s->ip), s->ext);
+}
+
+void decode_take_stack_pointer(const struct decode_space *as, struct pcce_sample *s)
+{
+	if (decode_has_base(as, s))
+		s->id = (s->id & ~0xffffffffULL) | (uint32_t)(s->id - s->sp);
 }
 
 bool decode_needs_r11(const struct decode_space *as, uint64_t ip)

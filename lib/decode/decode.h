@@ -61,6 +61,15 @@ int decode_next_part(const struct decode_space *as, const struct pcce_entry *ent
 int decode_origin(const struct decode_space *as, const struct pcce_entry *entries,
 		  uint32_t n_entries, bool expand, struct decode_context *ctx);
 
+/*
+ * With hybrid encoding, makes the sample independent of addresses of the stack: where the page has
+ * the segment's base, takes the stack pointer from it. decode_sample() and all that compares
+ * samples expect this. Not for aggregated samples, and once for each sample.
+ */
+void decode_take_stack_pointer(const struct decode_space *as, struct pcce_sample *sample);
+/* May a sample at this ip change by that? */
+bool decode_has_base(const struct decode_space *as, const struct pcce_sample *sample);
+
 /* Does the meaning of a sample at this ip depend on r11? */
 bool decode_needs_r11(const struct decode_space *as, uint64_t ip);
 

@@ -56,6 +56,8 @@ static enum decode_reason undo_site_window(struct walk *w, const struct decode_m
 	case PCCE_KIND_ADD:
 		if (vaddr < ret && vaddr - start < s->applied)
 			return DECODE_REASON_NONE;
+		if (s->flags & PCCE_SITE_IF_EXPLICIT && w->id >> 32 == 0)
+			return DECODE_REASON_NONE;
 		if (w->id < s->value)
 			return DECODE_REASON_NO_EDGE;
 		w->id -= s->value;
@@ -67,6 +69,15 @@ static enum decode_reason undo_site_window(struct walk *w, const struct decode_m
 	default:
 		return DECODE_REASON_NONE;
 	}
+}
+
+/* Settles the state at a call of the current function, unless there is a reason not to. */
+static enum decode_reason settle_at(struct walk *w, uint32_t site, enum decode_reason r)
+{
+	if (r || w->inner == WALK_INNER_UNKNOWN)
+		return r;
+	return walk_settle(w, w->m->table->sites[site].key) ? DECODE_REASON_NONE
+							    : DECODE_REASON_NO_EDGE;
 }
 
 /* Finds the site of a push by its key, or that of a pop by the end of its after-slot. */
@@ -116,11 +127,11 @@ static enum decode_reason locate_in_helper(struct walk *w, uint32_t state, uint6
 		return DECODE_REASON_STALE_EXT;
 	switch (state) {
 	case PCCE_HELPER_CLAIMED:
-		return drop_claimed_entry(w);
+		return settle_at(w, site, drop_claimed_entry(w));
 	case PCCE_HELPER_PUSHED:
-		return undo_push(w, m, site);
+		return settle_at(w, site, undo_push(w, m, site));
 	default:
-		return DECODE_REASON_NONE;
+		return settle_at(w, site, DECODE_REASON_NONE);
 	}
 }
 
@@ -153,7 +164,7 @@ enum decode_reason decode_locate_caller_of_foreign(struct walk *w)
 		w->m = m;
 		w->func = m->table->sites[site].func;
 		walk_emit_call(w, m, site);
-		return DECODE_REASON_NONE;
+		return settle_at(w, site, DECODE_REASON_NONE);
 	}
 	/*
 	 * Or ext names a push or pop that moves to another segment: its call has not begun, or has
@@ -167,7 +178,7 @@ enum decode_reason decode_locate_caller_of_foreign(struct walk *w)
 	walk_emit(
 		w, DECODE_FRAME_CALL, m, w->func, PCCE_NONE,
 		decode_run_time(m, m->table->sites[site].key + m->table->sites[site].restore_len));
-	return pop ? undo_push(w, m, site) : DECODE_REASON_NONE;
+	return settle_at(w, site, pop ? undo_push(w, m, site) : DECODE_REASON_NONE);
 }
 
 static enum decode_reason locate_in_foreign(struct walk *w, const struct decode_module *m,
@@ -260,7 +271,8 @@ static enum decode_reason locate_in_restore(struct walk *w, const struct decode_
 		w->func = s->func;
 		walk_emit(w, DECODE_FRAME_CALL, w->m, w->func, PCCE_NONE,
 			  decode_run_time(w->m, s->key + s->restore_len));
-		return walk_has_record(w) ? apply_record(w) : DECODE_REASON_NONE;
+		return settle_at(w, site,
+				 walk_has_record(w) ? apply_record(w) : DECODE_REASON_NONE);
 	}
 	w->m = state == PCCE_HELPER_RESTORING ? NULL
 					      : walk_find_site(w, r11, PCCE_KIND_RESTORE, &site);
@@ -270,7 +282,12 @@ static enum decode_reason locate_in_restore(struct walk *w, const struct decode_
 	}
 	w->func = w->m->table->sites[site].func;
 	walk_emit(w, DECODE_FRAME_CALL, w->m, w->func, PCCE_NONE, r11);
-	return state == PCCE_HELPER_LANDED ? DECODE_REASON_NONE : locate_thrower(w, site);
+	if (state != PCCE_HELPER_LANDED)
+		return locate_thrower(w, site);
+	/* The base is back, and the stack pointer of the function is not known here. */
+	return w->m->table->funcs[w->func].flags & PCCE_FUNC_DEPTH
+		       ? DECODE_REASON_RESTORING
+		       : settle_at(w, site, DECODE_REASON_NONE);
 }
 
 /* Locates a sample in code that has claimed two entries and not filled them. */
@@ -293,6 +310,7 @@ enum decode_reason decode_locate(struct walk *w, uint64_t ip, uint64_t r11)
 	const struct pcce_table_helper *h;
 	const struct decode_module *ext_module;
 	uint32_t site, ext_site = PCCE_NONE;
+	enum decode_reason r;
 	uint64_t vaddr;
 
 	w->inner = WALK_INNER_ROOT;
@@ -322,8 +340,7 @@ enum decode_reason decode_locate(struct walk *w, uint64_t ip, uint64_t r11)
 	if (ext_returns_twice(w, &ext_module, &ext_site) && ext_module->table == m->table &&
 	    m->table->sites[ext_site].func == w->func) {
 		if (walk_has_record(w)) {
-			enum decode_reason r = apply_record(w);
-
+			r = apply_record(w);
 			if (r)
 				return r;
 		}
@@ -341,10 +358,15 @@ enum decode_reason decode_locate(struct walk *w, uint64_t ip, uint64_t r11)
 			/* That call called it; the id is the caller's. */
 			w->func = m->table->sites[ext_site].func;
 			walk_emit_call(w, m, ext_site);
-			return DECODE_REASON_NONE;
+			return settle_at(w, ext_site, DECODE_REASON_NONE);
 		}
 		if (ext_site != site)
 			return DECODE_REASON_STALE_EXT;
 	}
-	return site == PCCE_NONE ? DECODE_REASON_NONE : undo_site_window(w, m, site, vaddr);
+	if (w->interrupted && encoding_table_has_base(m->table, vaddr, w->ext))
+		return DECODE_REASON_INTERRUPTED;
+	r = site == PCCE_NONE ? DECODE_REASON_NONE : undo_site_window(w, m, site, vaddr);
+	if (!r && w->inner == WALK_INNER_ROOT && !walk_settle(w, vaddr))
+		r = DECODE_REASON_NO_EDGE;
+	return r;
 }

@@ -78,6 +78,23 @@ void walk_drop_repetition(struct walk *w)
 		walk_drop_entry(w);
 }
 
+bool walk_settle(struct walk *w, uint64_t vaddr)
+{
+	const struct encoding_table *t = w->m->table;
+	uint32_t size;
+
+	if (!(t->head->flags & PCCE_TABLE_HYBRID) || w->id >= PCCE_ID_LOST_MIN)
+		return true;
+	if (!(t->funcs[w->func].flags & PCCE_FUNC_DEPTH)) {
+		w->id &= ~0xffffffffULL;
+		return true;
+	}
+	size = encoding_table_frame(t, vaddr);
+	/* The base is below the return address of the segment's first function. */
+	w->id = (w->id & ~0xffffffffULL) | (uint32_t)(w->id + 8 - size);
+	return size != PCCE_NONE;
+}
+
 const struct decode_module *walk_find_module(const struct walk *w, uint64_t address)
 {
 	const struct decode_module *m = w->as->find(w->as, address);

@@ -45,7 +45,8 @@ struct walk {
 	bool no_memory;
 	bool in_parts; /* may stop between two segments, with more of them below: */
 	bool more, stopped;
-	bool climbed; /* a part begins: func is a root already */
+	bool interrupted; /* the state is that of code which a signal interrupted */
+	bool climbed;	  /* a part begins: func is a root already */
 };
 
 void walk_emit(struct walk *w, enum decode_frame_kind kind, const struct decode_module *m,
@@ -65,6 +66,12 @@ enum walk_top walk_top(struct walk *w);
 bool walk_has_record(struct walk *w);
 void walk_drop_entry(struct walk *w);
 void walk_drop_repetition(struct walk *w);
+
+/*
+ * The state has reached w->func at an instruction of it. With hybrid encoding, makes the lower half
+ * of the id the depth of the function. Returns false if it is not known.
+ */
+bool walk_settle(struct walk *w, uint64_t vaddr);
 
 const struct decode_module *walk_find_module(const struct walk *w, uint64_t address);
 const struct decode_module *walk_find_site(const struct walk *w, uint64_t address, uint8_t kind,

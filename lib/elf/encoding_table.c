@@ -13,6 +13,7 @@
 #include <string.h>
 #include <zlib.h>
 #include <pcce/abi.h>
+#include <pcce/sites.h>
 #include "base/sorted.h"
 #include "elf/encoding_table.h"
 
@@ -29,9 +30,18 @@ struct layout_item {
 	const void **out;
 };
 
+/* The arrays of hybrid encoding; without it, there are none. */
+static const struct pcce_table_hybrid *hybrid_of(const struct pcce_table *h)
+{
+	static const struct pcce_table_hybrid none;
+
+	return h->flags & PCCE_TABLE_HYBRID ? (const void *)(h + 1) : &none;
+}
+
 static int check_layout(const char *data, size_t size, struct encoding_table *t, struct error *why)
 {
 	const struct pcce_table *h = (const void *)data;
+	const struct pcce_table_hybrid *y = hybrid_of(h);
 	const struct layout_item items[] = {
 		{&h->funcs, sizeof(*t->funcs), "functions", (const void **)&t->funcs},
 		{&h->parts, sizeof(*t->parts), "parts", (const void **)&t->parts},
@@ -41,9 +51,14 @@ static int check_layout(const char *data, size_t size, struct encoding_table *t,
 		{&h->helpers, sizeof(*t->helpers), "helpers", (const void **)&t->helpers},
 		{&h->landings, sizeof(*t->landings), "landings", (const void **)&t->landings},
 		{&h->strings, 1, "strings", (const void **)&t->strings},
+		{&y->frames, sizeof(*t->frames), "frames", (const void **)&t->frames},
+		{&y->implicit, sizeof(*t->implicit), "contexts", (const void **)&t->implicit},
 	};
+	size_t n_items = sizeof(items) / sizeof(items[0]) - (h->flags & PCCE_TABLE_HYBRID ? 0 : 2);
 
-	for (size_t i = 0; i < sizeof(items) / sizeof(items[0]); i++) {
+	t->n_frames = y->frames.count;
+	t->n_implicit = y->implicit.count;
+	for (size_t i = 0; i < n_items; i++) {
 		uint64_t offset = items[i].array->offset, count = items[i].array->count;
 
 		if (count > COUNT_MAX || offset < h->header_size || offset > size || offset % 8 ||
@@ -70,11 +85,12 @@ static int check_table_header(const void *data, size_t size, struct error *why)
 		REFUSE("has version %u, but this is version %u", h->version, PCCE_TABLE_VERSION);
 	if (size < sizeof(*h))
 		REFUSE("is cut off after %zu bytes", size);
-	if (h->header_size != sizeof(*h))
+	if (h->header_size !=
+	    sizeof(*h) + (h->flags & PCCE_TABLE_HYBRID ? sizeof(struct pcce_table_hybrid) : 0))
 		REFUSE("is damaged: its header has %u bytes", h->header_size);
 	if (h->size > size)
 		REFUSE("is cut off after %zu of %llu bytes", size, (unsigned long long)h->size);
-	if (h->size < sizeof(*h))
+	if (h->size < h->header_size)
 		REFUSE("is damaged: its size is %llu bytes", (unsigned long long)h->size);
 	uLong crc = crc32_z(0, data, field);
 
@@ -155,6 +171,24 @@ static int check_table_sites(const struct encoding_table *t, struct error *why)
 			REFUSE("is damaged: a site has an impossible slot");
 		if (s->value >= PCCE_ID_LIMIT || (s->kind != PCCE_KIND_ADD && s->value))
 			REFUSE("is damaged: a site has an impossible value");
+	}
+	return 0;
+}
+
+static int check_hybrid(const struct encoding_table *t, struct error *why)
+{
+	for (uint64_t i = 1; i < t->n_frames; i++)
+		if (t->frames[i].addr < t->frames[i - 1].addr)
+			REFUSE("is damaged: its frames are not in order");
+	for (uint64_t i = 0; i < t->n_implicit; i++) {
+		const struct pcce_table_implicit *c = &t->implicit[i];
+
+		if (i &&
+		    (c->func < c[-1].func || (c->func == c[-1].func && c->depth <= c[-1].depth)))
+			REFUSE("is damaged: its contexts are not in order");
+		if (c->func >= t->head->funcs.count ||
+		    (c->site != PCCE_NONE && c->site >= t->head->sites.count))
+			REFUSE("is damaged: a context belongs to no function");
 	}
 	return 0;
 }
@@ -342,6 +376,8 @@ int encoding_table_open(const void *data, size_t size, struct encoding_table *ou
 	if (!err)
 		err = check_table_sites(out, why);
 	if (!err)
+		err = check_hybrid(out, why);
+	if (!err)
 		err = check_landings(out, why);
 	if (!err)
 		err = check_edges(out, why);
@@ -437,6 +473,42 @@ uint32_t encoding_table_in_edge(const struct encoding_table *t, uint32_t func, u
 		    (e[at].site == PCCE_NONE ? 1 : t->funcs[t->sites[e[at].site].func].num_cc))
 		return PCCE_NONE;
 	return f->first_edge + (uint32_t)at;
+}
+
+uint32_t encoding_table_frame(const struct encoding_table *t, uint64_t vaddr)
+{
+	uint64_t from = vaddr - t->head->base;
+	size_t n = SORTED_COUNT(i, t->n_frames, t->frames[i].addr <= from);
+
+	return n ? t->frames[n - 1].size : PCCE_NONE;
+}
+
+const struct pcce_table_implicit *encoding_table_implicit(const struct encoding_table *t,
+							  uint32_t func, uint32_t depth)
+{
+	size_t i = SORTED_COUNT(k, t->n_implicit,
+				t->implicit[k].func < func || (t->implicit[k].func == func &&
+							       t->implicit[k].depth < depth));
+
+	return i < t->n_implicit && t->implicit[i].func == func && t->implicit[i].depth == depth
+		       ? &t->implicit[i]
+		       : NULL;
+}
+
+bool encoding_table_has_base(const struct encoding_table *t, uint64_t vaddr, uint64_t ext)
+{
+	uint32_t func = encoding_table_func_at(t, vaddr), site;
+
+	if (func == PCCE_NONE || !(t->funcs[func].flags & PCCE_FUNC_DEPTH) || ext)
+		return false;
+	site = encoding_table_site_around(t, vaddr);
+	if (site != PCCE_NONE &&
+	    (t->sites[site].kind == PCCE_KIND_RESTORE || t->sites[site].flags & PCCE_SITE_OFFSET))
+		return false;
+	/* The instruction behind such an after-slot puts the base back. */
+	site = encoding_table_site_around(t, vaddr - 1);
+	return site == PCCE_NONE || !(t->sites[site].flags & PCCE_SITE_OFFSET) ||
+	       !t->sites[site].after_len || site_end(t, site) != vaddr;
 }
 
 uint64_t encoding_table_first_tail(const struct encoding_table *t, uint32_t from)

@@ -23,6 +23,10 @@ struct encoding_table {
 	const struct pcce_table_helper *helpers;
 	const struct pcce_table_landing *landings;
 	const char *strings;
+	/* with hybrid encoding, otherwise none */
+	const struct pcce_table_frame *frames;
+	const struct pcce_table_implicit *implicit;
+	uint64_t n_frames, n_implicit;
 	/* sites by the address of their before-slots, then restore sites likewise; owned */
 	uint32_t *by_before;
 	uint32_t n_by_before; /* number of sites that are no restore sites */
@@ -70,6 +74,22 @@ void *encoding_table_missing(size_t *size);
  * id, so func must be a root and id 0.
  */
 uint32_t encoding_table_in_edge(const struct encoding_table *t, uint32_t func, uint64_t id);
+
+/*
+ * With hybrid encoding (PCCE_TABLE_HYBRID).
+ *
+ * The size of the caller's frame at an instruction. PCCE_NONE: not fixed, or not known.
+ */
+uint32_t encoding_table_frame(const struct encoding_table *t, uint64_t vaddr);
+/* The implicit context of a function with a depth, or NULL. */
+const struct pcce_table_implicit *encoding_table_implicit(const struct encoding_table *t,
+							  uint32_t func, uint32_t depth);
+/*
+ * Is the lower half of the page's id the segment's base at this instruction, and does the context
+ * depend on it? Otherwise it is the distance from the base, at the call that has left the function,
+ * or has no meaning. ext: the page's.
+ */
+bool encoding_table_has_base(const struct encoding_table *t, uint64_t vaddr, uint64_t ext);
 
 /*
  * Finds the chain of tail calls from one function to another. Writes the functions between them,

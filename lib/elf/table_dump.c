@@ -33,12 +33,26 @@
 	X(TAIL_CALLS, "tail calls")            \
 	X(TAIL_GUARDS, "guards of tail calls") \
 	X(LARGEST_ID, "largest id")            \
-	X(CUT, "edges cut")
+	X(CUT, "edges cut")                    \
+	X(GUARDED, "guarded additions")        \
+	X(IMPLICIT, "implicit contexts")
 
 #define NUMBER(number, name) number,
 #define NAME(number, name) name,
 enum { SUMMARY(NUMBER) COUNTS };
 static const char *const count_names[COUNTS] = {SUMMARY(NAME)};
+
+/* The last two are of hybrid encoding. */
+static size_t n_counts(const struct encoding_table *t)
+{
+	return t->head->flags & PCCE_TABLE_HYBRID ? COUNTS : GUARDED;
+}
+
+/* An id, value or number of contexts, which hybrid encoding has in the upper half. */
+static uint64_t whole_id(const struct encoding_table *t, uint64_t id)
+{
+	return t->head->flags & PCCE_TABLE_HYBRID ? id >> 32 : id;
+}
 
 static const char *const kind_names[] = {"none", "add", "ext", "push", "tail", "restore"};
 
@@ -59,7 +73,8 @@ static void summarize_table(const struct encoding_table *t, uint64_t n[COUNTS])
 	n[EDGES] = t->head->edges.count;
 	n[BACK_EDGES] = t->head->n_back_edges;
 	n[CUT] = t->head->n_cut_edges;
-	n[LARGEST_ID] = t->head->largest_id;
+	n[LARGEST_ID] = whole_id(t, t->head->largest_id);
+	n[IMPLICIT] = t->n_implicit;
 	for (uint64_t i = 0; i < t->head->funcs.count; i++) {
 		n[FUNCTIONS] += !is_type(t, i);
 		n[TYPES] += is_type(t, i);
@@ -81,6 +96,7 @@ static void summarize_table(const struct encoding_table *t, uint64_t n[COUNTS])
 		}
 		n[ZERO_EDGES] += site->kind == PCCE_KIND_NONE;
 		n[ADDED_EDGES] += site->kind == PCCE_KIND_ADD;
+		n[GUARDED] += (site->flags & PCCE_SITE_IF_EXPLICIT) != 0;
 		n[EXT] += site->kind == PCCE_KIND_EXT;
 		n[PUSHES] += site->kind == PCCE_KIND_PUSH;
 		n[TAIL_CALLS] += site->kind == PCCE_KIND_TAIL;
@@ -119,7 +135,8 @@ static void print_sites(const struct encoding_table *t, uint32_t func, const uin
 		fprintf(out, "    %#" PRIx64 " line %u: %s", (uint64_t)s->key, s->line,
 			kind_names[s->kind]);
 		if (s->kind == PCCE_KIND_ADD)
-			fprintf(out, " %" PRIu64, (uint64_t)s->value);
+			fprintf(out, " %" PRIu64 "%s", whole_id(t, s->value),
+				s->flags & PCCE_SITE_IF_EXPLICIT ? " if not 0" : "");
 		fprintf(out, " -> %s\n", site_callee_name(t, s, name));
 	}
 }
@@ -155,14 +172,14 @@ static int dump_text(const struct encoding_table *t, bool encoded, bool details,
 		return -ENOMEM;
 	fprintf(out, "encoded: %s\n", encoded ? "yes" : "no");
 	summarize_table(t, n);
-	for (size_t i = 0; i < COUNTS; i++)
+	for (size_t i = 0; i < n_counts(t); i++)
 		fprintf(out, "%s: %" PRIu64 "\n", count_names[i], n[i]);
 	fputc('\n', out);
 	for (uint64_t i = 0; i < t->head->funcs.count; i++) {
 		const struct pcce_table_func *f = &t->funcs[i];
 
 		fprintf(out, "%#" PRIx64 " %s contexts=%" PRIu64 " edges=%u sites=%u%s%s%s\n",
-			(uint64_t)f->addr, clean_name(t, f->name, name), (uint64_t)f->num_cc,
+			(uint64_t)f->addr, clean_name(t, f->name, name), whole_id(t, f->num_cc),
 			f->n_edges, first[i + 1] - first[i], is_segment_root(f) ? " root" : "",
 			f->flags & PCCE_FUNC_TAIL_OUT ? " tail-out" : "",
 			f->flags & PCCE_FUNC_RESTORES ? " restores" : "");
@@ -179,7 +196,7 @@ static int dump_text(const struct encoding_table *t, bool encoded, bool details,
 			}
 			site = &t->sites[t->edges[k].site];
 			fprintf(out, "    from %" PRIu64 ": %s at %#" PRIx64 "%s\n",
-				(uint64_t)t->edges[k].value,
+				whole_id(t, t->edges[k].value),
 				clean_name(t, t->funcs[site->func].name, name), (uint64_t)site->key,
 				t->edges[k].tail ? " by tail calls" : "");
 		}
@@ -206,7 +223,7 @@ static json_t *json_summary(const struct encoding_table *t, bool encoded)
 	char key[32];
 
 	summarize_table(t, n);
-	for (size_t i = 0; i < COUNTS; i++) {
+	for (size_t i = 0; i < n_counts(t); i++) {
 		snprintf(key, sizeof(key), "%s", count_names[i]);
 		for (char *c = key; (c = strchr(c, ' '));)
 			*c = '_';
@@ -217,13 +234,13 @@ static json_t *json_summary(const struct encoding_table *t, bool encoded)
 	return summary;
 }
 
-static json_t *json_edge(const struct pcce_table_edge *e)
+static json_t *json_edge(const struct encoding_table *t, const struct pcce_table_edge *e)
 {
 	if (e->site == PCCE_NONE)
 		return json_pack("{s:o,s:I}", "value", json_id(e->value), "entered",
 				 (json_int_t)e->tail);
-	return json_pack("{s:I,s:o,s:b}", "site", (json_int_t)e->site, "value", json_id(e->value),
-			 "tail", (int)e->tail);
+	return json_pack("{s:I,s:o,s:b}", "site", (json_int_t)e->site, "value",
+			 json_id(whole_id(t, e->value)), "tail", (int)e->tail);
 }
 
 static json_t *json_function(const struct encoding_table *t, const struct pcce_table_func *f)
@@ -231,21 +248,21 @@ static json_t *json_function(const struct encoding_table *t, const struct pcce_t
 	json_t *edges = json_array();
 
 	for (uint32_t k = f->first_edge; k < f->first_edge + f->n_edges; k++)
-		json_array_append_new(edges, json_edge(&t->edges[k]));
+		json_array_append_new(edges, json_edge(t, &t->edges[k]));
 	return json_pack("{s:s%,s:I,s:o,s:b,s:b,s:b,s:o}", "name",
 			 encoding_table_string(t, f->name),
 			 strlen(encoding_table_string(t, f->name)), "address", (json_int_t)f->addr,
-			 "contexts", json_id(f->num_cc), "root", is_segment_root(f), "tail_out",
-			 !!(f->flags & PCCE_FUNC_TAIL_OUT), "restores",
+			 "contexts", json_id(whole_id(t, f->num_cc)), "root", is_segment_root(f),
+			 "tail_out", !!(f->flags & PCCE_FUNC_TAIL_OUT), "restores",
 			 !!(f->flags & PCCE_FUNC_RESTORES), "edges", edges);
 }
 
 static json_t *json_site(const struct encoding_table *t, const struct pcce_table_site *s)
 {
 	json_t *site = json_pack("{s:I,s:s,s:o,s:I,s:I,s:b}", "key", (json_int_t)s->key, "kind",
-				 kind_names[s->kind], "value", json_id(s->value), "function",
-				 (json_int_t)s->func, "line", (json_int_t)s->line, "indirect",
-				 !!(s->flags & PCCE_SITE_INDIRECT));
+				 kind_names[s->kind], "value", json_id(whole_id(t, s->value)),
+				 "function", (json_int_t)s->func, "line", (json_int_t)s->line,
+				 "indirect", !!(s->flags & PCCE_SITE_INDIRECT));
 
 	if (s->callee != PCCE_NONE)
 		json_object_set_new(site, "callee", json_integer(s->callee));

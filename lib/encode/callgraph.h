@@ -80,6 +80,9 @@ struct callgraph_site {
 	/* a push that must clear the id, since the callee does not set it; encode.c decides that */
 	bool clears;
 	bool id_is_zero; /* the caller has one context, so its id is 0; encode.c decides that */
+	/* With hybrid encoding: adds to an id that is not 0; puts the stack offset for the base
+	 * (PCCE_SITE_IF_EXPLICIT, PCCE_SITE_OFFSET). fill.c decides that. */
+	bool if_explicit, offset;
 	/*
 	 * start of the restore site where its exceptions land; of a restore site: start of the one
 	 * that leads here; 0: not known

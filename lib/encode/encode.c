@@ -81,12 +81,13 @@ static int check_completeness(const struct state *s, struct error *why)
 	return 0;
 }
 
-static int run_steps(const struct state *s, const struct call_counts *counts,
+static int run_steps(const struct state *s, const struct encode_options *options,
 		     struct encode_output *out, struct error *why)
 {
 	struct pipeline p = {.module = &s->module,
 			     .records = &s->records,
-			     .counts = counts,
+			     .counts = options->counts,
+			     .is_hybrid = options->hybrid,
 			     .ext_fits = patch_ext_fits};
 	int err = pipeline_run(&p, PIPELINE_IMAGE, why);
 
@@ -132,7 +133,7 @@ static int check_result(const struct encode_output *e, struct error *why)
 	return 0;
 }
 
-static int encode_module(struct state *s, const struct call_counts *counts,
+static int encode_module(struct state *s, const struct encode_options *options,
 			 struct encode_output *out, struct error *why)
 {
 	int err = site_records_read(&s->module, &s->records, why);
@@ -145,7 +146,7 @@ static int encode_module(struct state *s, const struct call_counts *counts,
 	}
 	err = check_completeness(s, why);
 	if (!err)
-		err = run_steps(s, counts, out, why);
+		err = run_steps(s, options, out, why);
 	if (!err)
 		err = check_result(out, why);
 	out->result = ENCODE_DONE;
@@ -166,18 +167,20 @@ static int open_unpatched(struct state *s, const uint8_t *image, size_t size, st
 	return err ? err : elf_module_open(s->undone, size, &s->module, why);
 }
 
-int encode_image(const uint8_t *image, size_t size, const struct call_counts *counts,
+int encode_image(const uint8_t *image, size_t size, const struct encode_options *options,
 		 struct encode_output *out, struct error *why)
 {
+	static const struct encode_options none;
 	struct state s = {};
 	bool found = false;
 	int err;
 
+	options = options ? options : &none;
 	memset(out, 0, sizeof(*out));
 	err = elf_module_open(image, size, &s.module, why);
 	if (!err)
 		err = read_existing_table(&s.module, out, &found, why);
-	if (!err && found && counts) {
+	if (!err && found && (options->counts || options->hybrid)) {
 		encode_output_free(out);
 		found = false;
 		err = open_unpatched(&s, image, size, why);
@@ -185,7 +188,7 @@ int encode_image(const uint8_t *image, size_t size, const struct call_counts *co
 	if (!err && found)
 		out->result = ENCODE_ALREADY;
 	else if (!err)
-		err = encode_module(&s, counts, out, why);
+		err = encode_module(&s, options, out, why);
 	site_records_free(&s.records);
 	elf_module_close(&s.module);
 	free(s.undone);

@@ -23,12 +23,17 @@ struct encode_output {
 	size_t table_size;
 };
 
+/* With counts or hybrid, a file that is encoded already is encoded again. NULL: neither. */
+struct encode_options {
+	const struct call_counts *counts; /* NULL, or: hot calls cost least */
+	bool hybrid;			  /* hybrid.h; without counts only */
+};
+
 /*
- * Encodes a file's image in memory. Writes no file. With counts (may be NULL), hot calls cost
- * least, and an encoded file is encoded again. Returns 0, or -errno with a fragment that continues
- * the file's name.
+ * Encodes a file's image in memory. Writes no file. Returns 0, or -errno with a fragment that
+ * continues the file's name.
  */
-int encode_image(const uint8_t *image, size_t size, const struct call_counts *counts,
+int encode_image(const uint8_t *image, size_t size, const struct encode_options *options,
 		 struct encode_output *out, struct error *why);
 /* Does the table say PCCE_TABLE_HIDDEN? The message has the name of the file as its argument. */
 bool encode_hides_runtime(const struct encode_output *e);
@@ -42,7 +47,7 @@ void encode_output_free(struct encode_output *e);
  * file stays. If the file is already encoded, a separate output is still written. e may be NULL.
  * Errors as in encode_image().
  */
-int encode_file(const char *path, const char *output, const struct call_counts *counts,
+int encode_file(const char *path, const char *output, const struct encode_options *options,
 		struct encode_output *e, struct error *why);
 
 /* Reads a regular file into memory, with room for one more byte. Errors as in encode_image(). */

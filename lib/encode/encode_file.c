@@ -104,7 +104,7 @@ static int replace_file(const char *path, const struct stat *like, const uint8_t
 	return err;
 }
 
-int encode_file(const char *path, const char *output, const struct call_counts *counts,
+int encode_file(const char *path, const char *output, const struct encode_options *options,
 		struct encode_output *e, struct error *why)
 {
 	struct encode_output local;
@@ -119,7 +119,7 @@ int encode_file(const char *path, const char *output, const struct call_counts *
 	err = encode_read_file(path, &image, &size, why);
 	if (err)
 		return err;
-	err = encode_image(image, size, counts, e, why);
+	err = encode_image(image, size, options, e, why);
 	if (!err && (e->result == ENCODE_DONE || (output && e->result == ENCODE_ALREADY))) {
 		/* Replace the target of a symbolic link, not the link. */
 		real = realpath(output ? output : path, NULL);

@@ -21,6 +21,8 @@ static enum pcce_site_kind choose_site_kind(const struct pipeline *p,
 	case NUMBERED_PUSH:
 		return PCCE_KIND_PUSH;
 	default:
+		if (p->is_hybrid && p->hybrid.cases[site->edge] == HYBRID_IMPLICIT)
+			return PCCE_KIND_NONE;
 		return p->numbering.value[site->edge] ? PCCE_KIND_ADD : PCCE_KIND_NONE;
 	}
 }
@@ -34,9 +36,30 @@ static bool has_id_zero(const struct pipeline *p, uint32_t func)
 	       !(f->block_flags & PCCE_BLOCK_LEAF);
 }
 
+/* All that begin segments set the id and the base, and no call of the module need do it. */
+static int find_hybrid_setters(struct pipeline *p)
+{
+	for (uint32_t f = 0; f < p->graph.n_funcs; f++)
+		p->graph.funcs[f].sets_id = p->hybrid.roots[f];
+	for (uint32_t i = 0; i < p->graph.n_sites; i++) {
+		struct callgraph_site *site = &p->graph.sites[i];
+		enum pcce_site_kind kind = choose_site_kind(p, site);
+
+		site->if_explicit =
+			kind == PCCE_KIND_ADD && p->hybrid.cases[site->edge] == HYBRID_GUARDED;
+		site->offset = (kind == PCCE_KIND_PUSH || kind == PCCE_KIND_EXT) &&
+			       p->hybrid.needs_depth[site->func];
+		site->flags |= (site->if_explicit ? PCCE_SITE_IF_EXPLICIT : 0) |
+			       (site->offset ? PCCE_SITE_OFFSET : 0);
+	}
+	return 0;
+}
+
 int fill_find_setters(struct pipeline *p, struct error *why)
 {
 	(void)why;
+	if (p->is_hybrid)
+		return find_hybrid_setters(p);
 	for (uint32_t f = 0; f < p->graph.n_funcs; f++) {
 		struct callgraph_func *func = &p->graph.funcs[f];
 

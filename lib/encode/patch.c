@@ -151,7 +151,7 @@ static void put_inline_pop_pic(struct code *c, struct fixups *f, const struct pa
 static void put_leaf_check(struct code *c, struct fixups *f, const struct patch_page *page,
 			   bool stack)
 {
-	const uint8_t set_length = page->executable ? 13 : 16;
+	const uint8_t set_length = page->hybrid ? CODE_BASE_BYTES : page->executable ? 13 : 16;
 
 	if (page->executable) {
 		PUT(c, 0x64, REX_W, 0x83, 0x3c, 0x25); /* cmpq $0, %fs:D+ext */
@@ -199,6 +199,7 @@ static int make_before(const struct patch_page *page, const struct callgraph_sit
 		       struct pcce_table_site *out, struct code *c)
 {
 	uint64_t end = s->before + s->before_len, key;
+	size_t length = s->before_len - (s->offset ? CODE_OFFSET_BYTES : 0);
 	bool spill = s->flags & PCCE_SITE_SPILL_REGS && needs_registers(page, kind);
 	struct fixups f = {};
 	size_t prologue;
@@ -215,8 +216,11 @@ static int make_before(const struct patch_page *page, const struct callgraph_sit
 	case PCCE_KIND_ADD:
 		if (stores_constants(page, s, value))
 			code_put_set_id(c, &f, page, value);
-		else
+		else {
+			if (s->if_explicit)
+				code_put_if_explicit(c, page);
 			code_put_arith(c, &f, page, value, 0);
+		}
 		break;
 	case PCCE_KIND_EXT:
 		if (page->executable && key >> 32)
@@ -224,7 +228,7 @@ static int make_before(const struct patch_page *page, const struct callgraph_sit
 		code_put_ext_before(c, &f, page, key);
 		break;
 	case PCCE_KIND_PUSH:
-		room = s->before_len - (spill ? PCCE_SLOT_SPILL_REGS : 0);
+		room = (int)length - (spill ? PCCE_SLOT_SPILL_REGS : 0);
 		if (page->no_inline)
 			code_put_helper(c, &f, 0, page->push);
 		else if (page->executable &&
@@ -245,18 +249,28 @@ static int make_before(const struct patch_page *page, const struct callgraph_sit
 		PUT(c, 0x4c, 0x8b, 0x5c, 0x24, 0x80); /* and back */
 		PUT(c, 0x4c, 0x8b, 0x54, 0x24, 0x88);
 	}
-	if (c->n > s->before_len)
+	if (c->n > length)
 		return -ENOSPC;
-	code_stretch(c, &f, s->before_len);
-	size_t pad = s->before_len - c->n;
+	/* The guard's jump has a fixed distance. */
+	if (!s->if_explicit)
+		code_stretch(c, &f, length);
+	size_t pad = length - c->n;
 
-	if (code_apply_fixups(c, &f, s->before + pad, key))
+	if (code_apply_fixups(c, &f, end - c->n, key))
 		return -ERANGE;
 	code_fill(patch->before, pad);
-	memcpy(patch->before + pad, c->bytes, c->n);
+	memcpy(patch->before + s->before_len - c->n, c->bytes, c->n);
 	out->key = key;
 	out->before = key - s->before;
 	out->ret = s->after - key;
+	if (s->offset) {
+		struct code offset = {};
+
+		code_put_offset(&offset, page, false);
+		memcpy(patch->before + pad, offset.bytes, offset.n);
+		out->before = key - (end - c->n);
+		pad = 0;
+	}
 	if (kind != PCCE_KIND_NONE) {
 		out->claim = pad + c->claim;
 		out->applied = pad + c->applied;
@@ -270,15 +284,20 @@ int patch_make_after(const struct patch_page *page, const struct callgraph_site 
 {
 	struct fixups f = {};
 	struct code code = {}, *c = &code;
+	size_t length = s->after_len, room = s->after_len;
 
-	out->after_len = s->after_len;
+	if (s->offset && length)
+		room = length - CODE_OFFSET_BYTES;
 	if (s->after_len) {
 		switch (kind) {
 		case PCCE_KIND_ADD:
-			if (stores_constants(page, s, value))
+			if (stores_constants(page, s, value)) {
 				code_put_set_id(c, &f, page, 0);
-			else
-				code_put_arith(c, &f, page, value, 0x28);
+				break;
+			}
+			if (s->if_explicit)
+				code_put_if_explicit(c, page);
+			code_put_arith(c, &f, page, value, 0x28);
 			break;
 		case PCCE_KIND_EXT:
 			/*
@@ -291,7 +310,7 @@ int patch_make_after(const struct patch_page *page, const struct callgraph_site 
 		case PCCE_KIND_PUSH:
 			if (page->no_inline)
 				code_put_helper(c, &f, 0, page->pop);
-			else if (page->executable && s->after_len >= PCCE_SLOT_POP)
+			else if (page->executable && room >= PCCE_SLOT_POP)
 				put_inline_pop(c, &f, page, s);
 			else if (!page->executable && s->after_len >= PCCE_SLOT_POP_PIC)
 				put_inline_pop_pic(c, &f, page, s);
@@ -304,14 +323,22 @@ int patch_make_after(const struct patch_page *page, const struct callgraph_site 
 	}
 	if (need)
 		*need = c->n;
-	if (c->n > s->after_len)
+	if (c->n > room)
 		return -ENOSPC;
-	code_stretch(c, &f, s->after_len);
-	if (code_apply_fixups(c, &f, s->after, s->after + s->after_len))
+	out->undone = c->n;
+	if (s->offset && length) {
+		/* This slot ends where the base comes back. */
+		length = c->n;
+		code_put_offset(c, page, true);
+	} else if (!s->if_explicit) {
+		code_stretch(c, &f, length);
+		out->undone = c->n;
+	}
+	if (code_apply_fixups(c, &f, s->after, s->after + length))
 		return -ERANGE;
+	out->after_len = length;
 	memcpy(patch->after, c->bytes, c->n);
 	code_fill(patch->after + c->n, s->after_len - c->n);
-	out->undone = c->n;
 	return 0;
 }
 
@@ -434,7 +461,10 @@ int patch_entry(const struct patch_page *page, const struct elf_module *m,
 	}
 	if (f->block_flags & PCCE_BLOCK_LEAF)
 		put_leaf_check(&c, &fixups, page, f->block_flags & PCCE_BLOCK_STACK);
-	code_put_set_id(&c, &fixups, page, start);
+	if (page->hybrid)
+		code_put_base(&c, page);
+	else
+		code_put_set_id(&c, &fixups, page, start);
 	if (!slot || c.n > f->entry_len || !x86_only_nops(slot, f->entry_len))
 		return error_set(why, -EINVAL,
 				 "has an entry slot in '%s' that is not empty or too small, since "

@@ -157,6 +157,27 @@ void code_put_set_id(struct code *c, struct fixups *f, const struct patch_page *
 	code_put32(c, id);
 }
 
+void code_put_if_explicit(struct code *c, const struct patch_page *page)
+{
+	PUT(c, 0x64, 0x83, 0x3c, 0x25); /* cmpl $0, %fs:D+id's upper half */
+	code_put32(c, page->offset + PAGE_ID + 4);
+	code_put8(c, 0);
+	PUT(c, 0x74, 13); /* je behind the addition */
+}
+
+void code_put_offset(struct code *c, const struct patch_page *page, bool back)
+{
+	PUT(c, 0x64, back ? 0x01 : 0x29, 0x24, 0x25); /* sub or add %esp, %fs:D+id */
+	code_put32(c, page->offset + PAGE_ID);
+}
+
+void code_put_base(struct code *c, const struct patch_page *page)
+{
+	PUT(c, 0x41, 0x89, 0xe3);	      /* mov %esp, %r11d */
+	PUT(c, 0x64, 0x4c, 0x89, 0x1c, 0x25); /* mov %r11, %fs:D+id */
+	code_put32(c, page->offset + PAGE_ID);
+}
+
 void code_put_helper(struct code *c, struct fixups *f, uint64_t where, uint64_t helper)
 {
 	PUT(c, 0x4c, 0x8d, 0x1d); /* lea key-or-end(%rip), %r11 */

@@ -75,6 +75,13 @@ void code_put_ext_before(struct code *c, struct fixups *f, const struct patch_pa
 			 uint64_t key);
 void code_put_ext_after(struct code *c, struct fixups *f, const struct patch_page *page);
 void code_put_set_id(struct code *c, struct fixups *f, const struct patch_page *page, uint32_t id);
+/* With hybrid encoding. A comparison of the id and a jump over the addition that follows; the base
+ * becomes its distance from the stack pointer, or the reverse; a segment begins. */
+void code_put_if_explicit(struct code *c, const struct patch_page *page);
+void code_put_offset(struct code *c, const struct patch_page *page, bool back);
+void code_put_base(struct code *c, const struct patch_page *page);
+#define CODE_OFFSET_BYTES 8 /* of code_put_offset() */
+#define CODE_BASE_BYTES 12  /* of code_put_base() */
 /* where: what the helper gets in r11; 0: the site's key or the slot's end. */
 void code_put_helper(struct code *c, struct fixups *f, uint64_t where, uint64_t helper);
 /* In an executable. Sets claim. */

@@ -25,6 +25,12 @@ static int read_page(struct pipeline *p, struct error *why)
 	int err = patch_page_read(p->module, &p->records->entries, &p->page, why);
 
 	p->page.hidden = !err && p->page.executable && exports_hidden(p->module);
+	p->page.hybrid = p->is_hybrid;
+	if (!err && p->is_hybrid && !p->page.executable)
+		err = error_set(
+			why, -EINVAL,
+			"is a shared library, and hybrid encoding is for executables; leave "
+			"out --hybrid");
 	return err;
 }
 
@@ -91,14 +97,17 @@ static int add_guards_of_tails(struct pipeline *p, struct error *why)
 {
 	const struct call_counts none = {0};
 
+	if (p->is_hybrid)
+		return 0;
 	return callgraph_add_tail_guards(&p->graph, p->module, &p->relocs,
 					 p->counts ? p->counts : &none, patch_tail_fits, why);
 }
 
 static int add_types_of_calls(struct pipeline *p, struct error *why)
 {
-	return p->page.executable ? callgraph_add_types(&p->graph, p->module, patch_typed_fits, why)
-				  : 0;
+	return p->page.executable && !p->is_hybrid
+		       ? callgraph_add_types(&p->graph, p->module, patch_typed_fits, why)
+		       : 0;
 }
 
 static int give_samples(struct pipeline *p, struct error *why)
@@ -106,8 +115,22 @@ static int give_samples(struct pipeline *p, struct error *why)
 	return p->counts ? callgraph_count(&p->graph, p->counts, why) : 0;
 }
 
+static int number_for_hybrid(struct pipeline *p, struct error *why)
+{
+	static const struct numbering_options options = {.limit = HYBRID_LIMIT};
+	int err = hybrid_prepare(&p->hybrid, &p->graph, p->module, why);
+
+	if (err)
+		return err;
+	if (numbering_compute(&p->graph.graph, &options, &p->numbering))
+		return error_memory(why);
+	return hybrid_decide(&p->hybrid, &p->graph, &p->numbering, why);
+}
+
 static int number_graph(struct pipeline *p, struct error *why)
 {
+	if (p->is_hybrid)
+		return number_for_hybrid(p, why);
 	int err = numbering_compute(&p->graph.graph, NULL, &p->numbering);
 
 	if (!err && callgraph_remove_unused_types(&p->graph, &p->numbering)) {
@@ -150,8 +173,8 @@ static int patch_gates(struct pipeline *p, struct error *why)
 
 static int write_encoding_table(struct pipeline *p, struct error *why)
 {
-	return table_write(p->module, &p->graph, &p->numbering, p->records, &p->page, p->sites,
-			   &p->table, &p->table_size, why);
+	return table_write(p->module, &p->graph, &p->numbering, p->is_hybrid ? &p->hybrid : NULL,
+			   p->records, &p->page, p->sites, &p->table, &p->table_size, why);
 }
 
 static int drop_export_version(struct pipeline *p, struct error *why)
@@ -242,6 +265,7 @@ void pipeline_free(struct pipeline *p)
 	free(p->patched);
 	free(p->sites);
 	numbering_free(&p->numbering);
+	hybrid_free(&p->hybrid);
 	callgraph_free(&p->graph);
 	elf_relocs_free(&p->relocs);
 	memset(p, 0, sizeof(*p));

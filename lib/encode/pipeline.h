@@ -7,6 +7,7 @@
 #define PCCE_ENCODE_PIPELINE_H
 
 #include "encode/callgraph.h"
+#include "encode/hybrid.h"
 #include "encode/patch.h"
 
 /* What is known of the module, each fact from the step on that gives it. */
@@ -47,11 +48,13 @@ struct pipeline {
 	const struct site_records *records;
 	const struct call_counts *counts; /* NULL: there is no recording */
 	callgraph_ext_fits *ext_fits;	  /* of the page */
+	bool is_hybrid;
 	/* made */
 	struct patch_page page;
 	struct elf_relocs relocs;
 	struct callgraph graph;
 	struct numbering numbering;
+	struct hybrid hybrid;
 	struct pcce_table_site *sites; /* of the graph, by their indices */
 	uint8_t *patched;	       /* a copy of the image */
 	void *table;

@@ -72,7 +72,11 @@ COMPARE_BY2(compare_tails, struct pcce_table_tail, from, to);
 struct builder {
 	const struct callgraph *cg;
 	const struct numbering *n;
+	const struct hybrid *hybrid; /* NULL: not hybrid */
 	struct pcce_table head;
+	struct pcce_table_hybrid head_hybrid;
+	struct pcce_table_frame *frames;
+	struct pcce_table_implicit *implicit;
 	struct pcce_table_func *funcs;
 	struct pcce_table_part *parts;
 	struct pcce_table_edge *edges;
@@ -96,7 +100,8 @@ static int build_functions(struct builder *b)
 		*out = (struct pcce_table_func){.addr = func->addr, .num_cc = n->num_cc[f]};
 		if (strings_add(&b->strings, func->name, &out->name))
 			return -ENOMEM;
-		out->flags = (n->root[f] ? PCCE_FUNC_ROOT : 0) |
+		out->flags = ((b->hybrid ? b->hybrid->roots[f] : n->root[f]) ? PCCE_FUNC_ROOT : 0) |
+			     (b->hybrid && b->hybrid->needs_depth[f] ? PCCE_FUNC_DEPTH : 0) |
 			     (n->entered[f] ? PCCE_FUNC_ENTERED : 0) |
 			     (n->tail_out[f] ? PCCE_FUNC_TAIL_OUT : 0) |
 			     (func->block_flags & PCCE_BLOCK_RESTORES ? PCCE_FUNC_RESTORES : 0) |
@@ -190,11 +195,29 @@ static void add_edge(struct builder *b, const struct numbering_edge *e, const ui
 	if (e->site == NUMBERING_NO_SITE) {
 		*out = (struct pcce_table_edge){e->value, PCCE_NONE, e->start};
 		b->n_edges++;
-	} else if (first[e->site] != PCCE_NONE) {
+	} else if (first[e->site] != PCCE_NONE &&
+		   !(b->hybrid && b->hybrid->cases[e->site] == HYBRID_IMPLICIT)) {
 		*out = (struct pcce_table_edge){e->value, first[e->site],
 						e->callee != b->cg->graph_sites[e->site].callee};
 		b->n_edges++;
 	}
+}
+
+/* Builds what only hybrid encoding has. first: as in build_edges(). */
+static void build_hybrid(struct builder *b, const uint32_t *first)
+{
+	const struct hybrid *h = b->hybrid;
+
+	for (size_t i = 0; i < h->frames.n; i++)
+		b->frames[i] = (struct pcce_table_frame){
+			(uint32_t)(h->frames.all[i].start - b->head.base), h->frames.all[i].size};
+	b->head_hybrid.frames.count = h->frames.n;
+	for (size_t i = 0; i < h->n_implicit; i++) {
+		b->implicit[i] = h->implicit[i];
+		if (h->implicit[i].site != PCCE_NONE)
+			b->implicit[i].site = first[h->implicit[i].site];
+	}
+	b->head_hybrid.implicit.count = h->n_implicit;
 }
 
 /*
@@ -226,6 +249,8 @@ static int build_edges(struct builder *b, const struct pcce_table_site *sites, c
 			add_edge(b, &b->n->edges[i], first);
 		b->funcs[f].n_edges = (uint32_t)b->n_edges - b->funcs[f].first_edge;
 	}
+	if (b->hybrid)
+		build_hybrid(b, first);
 	free(first);
 	return 0;
 }
@@ -242,7 +267,8 @@ static int assemble_table(struct builder *b, const struct pcce_table_site *sites
 			  struct error *why)
 {
 	struct pcce_table *h = &b->head;
-	uint64_t at = sizeof(*h);
+	struct pcce_table_hybrid *y = &b->head_hybrid;
+	uint64_t at = h->header_size;
 	char *out;
 
 	at = place_array(&h->funcs, at, b->cg->n_funcs + b->cg->n_types, sizeof(*b->funcs));
@@ -252,6 +278,10 @@ static int assemble_table(struct builder *b, const struct pcce_table_site *sites
 	at = place_array(&h->tails, at, h->tails.count, sizeof(*b->tails));
 	at = place_array(&h->helpers, at, r->n_helpers, sizeof(*r->helpers));
 	at = place_array(&h->landings, at, h->landings.count, sizeof(*b->landings));
+	if (b->hybrid) {
+		at = place_array(&y->frames, at, y->frames.count, sizeof(*b->frames));
+		at = place_array(&y->implicit, at, y->implicit.count, sizeof(*b->implicit));
+	}
 	at = place_array(&h->strings, at, b->strings.n, 1);
 	h->size = at;
 	out = calloc(1, at);
@@ -267,6 +297,12 @@ static int assemble_table(struct builder *b, const struct pcce_table_site *sites
 	memcpy(out + h->landings.offset, b->landings, h->landings.count * sizeof(*b->landings));
 	memcpy(out + h->strings.offset, b->strings.bytes, h->strings.count);
 	memcpy(out, h, sizeof(*h));
+	if (b->hybrid) {
+		memcpy(out + y->frames.offset, b->frames, y->frames.count * sizeof(*b->frames));
+		memcpy(out + y->implicit.offset, b->implicit,
+		       y->implicit.count * sizeof(*b->implicit));
+		memcpy(out + sizeof(*h), y, sizeof(*y));
+	}
 	((struct pcce_table *)out)->crc = crc32_z(0, (unsigned char *)out, at);
 	*table = out;
 	*size = at;
@@ -274,18 +310,22 @@ static int assemble_table(struct builder *b, const struct pcce_table_site *sites
 }
 
 int table_write(const struct elf_module *m, const struct callgraph *cg, const struct numbering *n,
-		const struct site_records *r, const struct patch_page *page,
-		struct pcce_table_site *sites, void **table, size_t *size, struct error *why)
+		const struct hybrid *hybrid, const struct site_records *r,
+		const struct patch_page *page, struct pcce_table_site *sites, void **table,
+		size_t *size, struct error *why)
 {
 	struct builder b = {
 		.cg = cg,
 		.n = n,
+		.hybrid = hybrid,
 		.head =
 			{
 				.magic = PCCE_TABLE_MAGIC,
 				.version = PCCE_TABLE_VERSION,
-				.header_size = sizeof(struct pcce_table),
-				.flags = (page->executable ? PCCE_TABLE_EXEC : 0) |
+				.header_size = sizeof(struct pcce_table) +
+					       (hybrid ? sizeof(b.head_hybrid) : 0),
+				.flags = (hybrid ? PCCE_TABLE_HYBRID : 0) |
+					 (page->executable ? PCCE_TABLE_EXEC : 0) |
 					 (page->hidden ? PCCE_TABLE_HIDDEN : 0),
 				.base = m->base,
 				.largest_id = n->largest_id,
@@ -302,9 +342,11 @@ int table_write(const struct elf_module *m, const struct callgraph *cg, const st
 	b.parts = calloc((size_t)cg->n_parts + 1, sizeof(*b.parts));
 	b.edges = calloc(n->n_edges + 1, sizeof(*b.edges));
 	b.tails = calloc((size_t)cg->n_sites + 1, sizeof(*b.tails));
+	b.frames = calloc((hybrid ? hybrid->frames.n : 0) + 1, sizeof(*b.frames));
+	b.implicit = calloc((hybrid ? hybrid->n_implicit : 0) + 1, sizeof(*b.implicit));
 	b.landings = calloc((size_t)cg->n_sites + 1, sizeof(*b.landings));
-	if (!keys || !b.funcs || !b.parts || !b.edges || !b.tails || !b.landings ||
-	    build_functions(&b)) {
+	if (!keys || !b.frames || !b.implicit || !b.funcs || !b.parts || !b.edges || !b.tails ||
+	    !b.landings || build_functions(&b)) {
 		error_memory(why);
 		goto out;
 	}
@@ -324,6 +366,8 @@ out:
 	free(b.edges);
 	free(b.tails);
 	free(b.landings);
+	free(b.frames);
+	free(b.implicit);
 	strings_free(&b.strings);
 	return err;
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <pcce/table.h>
 #include "encode/callgraph.h"
+#include "encode/hybrid.h"
 #include "base/error.h"
 #include "numbering/numbering.h"
 #include "encode/patch.h"
@@ -14,10 +15,11 @@
 /*
  * Writes the table to *table, which is malloc'ed. sites has one element for each site of the call
  * graph, in its order, with key, before, ret, kind, value and slot offsets. The function sorts it
- * into the table's order.
+ * into the table's order. hybrid: NULL without hybrid encoding.
  */
 int table_write(const struct elf_module *m, const struct callgraph *cg, const struct numbering *n,
-		const struct site_records *r, const struct patch_page *page,
-		struct pcce_table_site *sites, void **table, size_t *size, struct error *why);
+		const struct hybrid *hybrid, const struct site_records *r,
+		const struct patch_page *page, struct pcce_table_site *sites, void **table,
+		size_t *size, struct error *why);
 
 #endif

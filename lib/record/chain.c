@@ -8,6 +8,7 @@
 #include "filter/frames.h"
 #include "filter/hot.h"
 #include "filter/only.h"
+#include "filter/stack_pointers.h"
 #include "filter/state.h"
 #include "record/chain.h"
 #include "stream/event_writer.h"
@@ -51,6 +52,8 @@ int chain_build(struct chain *c, const struct chain_config *config, struct error
 	if (o->sampled)
 		add_stage(c, disk_room_new(config->writer, config->fd, sampler));
 	add_stage(c, record_modules_stage(m));
+	if (!c->incomplete)
+		add_stage(c, stack_pointers_new(m));
 	if (config->watch)
 		add_stage(c, config->watch);
 	if (o->only || o->hot || o->restorer || o->waits) {

@@ -30,7 +30,7 @@ struct record_modules {
 	struct stream stream;
 	struct datafile_writer *writer;
 	void (*warn)(const char *text);
-	bool told_of_too_many;
+	bool told_of_too_many, hybrid;
 	struct entry *by_key;
 	struct entry **all;
 	size_t n;
@@ -80,6 +80,7 @@ static void open_table(struct record_modules *m, struct entry *e, const struct t
 	e->table_size = file->section.size;
 	if (e->table && !encoding_table_open(e->table, e->table_size, &e->module.table, &why)) {
 		e->module.instrumented = true;
+		m->hybrid |= (e->module.table.head->flags & PCCE_TABLE_HYBRID) != 0;
 		return;
 	}
 	snprintf(text, sizeof(text),
@@ -311,6 +312,11 @@ static const struct encoding_table *table_of_mapped(void *ctx, uint32_t index)
 	const struct record_module *m = record_modules_get(ctx, index);
 
 	return m->instrumented || m->missing ? &m->table : NULL;
+}
+
+bool record_modules_hybrid(const struct record_modules *m)
+{
+	return m->hybrid;
 }
 
 struct address_spaces *record_modules_spaces(const struct record_modules *m)

@@ -46,6 +46,8 @@ struct stream *record_modules_stage(struct record_modules *m);
 /* Makes present address spaces of the modules, which must outlive them. NULL: no memory. */
 struct address_spaces *record_modules_spaces(const struct record_modules *m);
 
+/* Has a module hybrid encoding? */
+bool record_modules_hybrid(const struct record_modules *m);
 size_t record_modules_count(const struct record_modules *m);
 const struct record_module *record_modules_get(const struct record_modules *m, uint32_t index);
 

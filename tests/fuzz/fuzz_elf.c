@@ -48,7 +48,8 @@ static void open_both(const uint8_t *image, size_t size)
  * been before. But damaged records can say of slots what is not so. */
 static void encode_again(const uint8_t *image, size_t size, const struct encode_output *e)
 {
-	static const struct call_counts none;
+	static const struct call_counts no_counts;
+	static const struct encode_options none = {.counts = &no_counts};
 	struct encode_output again, first, second;
 	struct error why;
 

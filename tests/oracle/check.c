@@ -22,7 +22,8 @@ static struct {
 void check_init(struct checker *c, FILE *out)
 {
 	*c = (struct checker){
-		.allowed = 1ULL << DECODE_REASON_RESTORING | 1ULL << DECODE_REASON_LOST_ID,
+		.allowed = 1ULL << DECODE_REASON_RESTORING | 1ULL << DECODE_REASON_LOST_ID |
+			   1ULL << DECODE_REASON_INTERRUPTED,
 		.restoring_max = UINT64_MAX,
 		.reports_max = 8,
 		.out = out,

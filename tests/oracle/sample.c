@@ -162,6 +162,7 @@ void sample_take(struct sample *out, const struct space *s, pid_t tid,
 		fprintf(stderr, "step: no memory left\n");
 		exit(2);
 	}
+	decode_take_stack_pointer(&s->as, sample);
 	out->hash = mix64(sample->id ^ mix64(sample->ext + sample->flags));
 	out->hash = mix64(out->hash ^ ((uint64_t)sample->n_below << 32 | sample->n_entries) ^
 			  stack_store_hash(out->below));

@@ -121,7 +121,7 @@ static bool make_table(void)
 		s->claim = s->applied = call ? 12 : 0;
 		s->undone = call ? 12 : 0;
 	}
-	err = table_write(&m, &cg, &n, &r, &page, out, &table, &table_size, &fail);
+	err = table_write(&m, &cg, &n, NULL, &r, &page, out, &table, &table_size, &fail);
 	numbering_free(&n);
 	return !err;
 }

@@ -14,6 +14,9 @@
  * - value: the slots of the first site in FUNCTION that adds add and subtract one more than the
  *   table says.
  *
+ * - depth: of two implicit contexts of FUNCTION, each has the call of the other.  The file has
+ *   hybrid encoding.
+ *
  * - restore: the first call of __pcce_restore in FUNCTION is gone.
  */
 #include <errno.h>
@@ -99,9 +102,16 @@ static uint8_t *code_at(struct victim *v, uint64_t vaddr, size_t n)
 	return v->image + (p - v->image);
 }
 
-static void damage_window(struct victim *v, const char *function)
+static void update_checksum(struct victim *v)
 {
 	struct pcce_table *head = (struct pcce_table *)v->section;
+
+	head->crc = 0;
+	head->crc = (uint32_t)crc32(0, v->section, (uInt)v->section_size);
+}
+
+static void damage_window(struct victim *v, const char *function)
+{
 	struct pcce_table_site *s = find_site(v, function, PCCE_KIND_ADD);
 
 	if (!s)
@@ -109,8 +119,7 @@ static void damage_window(struct victim *v, const char *function)
 	if (!s || !s->undone)
 		fail(function, "has no site that adds or pushes");
 	s->undone = 0;
-	head->crc = 0;
-	head->crc = (uint32_t)crc32(0, v->section, (uInt)v->section_size);
+	update_checksum(v);
 }
 
 /* Finds addq or subq $imm, %fs:disp32 among nops.  The constant has 8 or 32 bits.  Its low byte is
@@ -137,6 +146,32 @@ static void damage_value(struct victim *v, const char *function)
 	one_more(code_at(v, s->key + s->ret, s->after_len), s->after_len, 0x2c);
 }
 
+static void damage_depth(struct victim *v, const char *function)
+{
+	const struct encoding_table *t = &v->table;
+	struct pcce_table_implicit *first = NULL;
+
+	for (uint64_t i = 0; i < t->n_implicit; i++) {
+		struct pcce_table_implicit *c =
+			(struct pcce_table_implicit *)(uintptr_t)&t->implicit[i];
+		uint32_t other;
+
+		if (c->site == PCCE_NONE ||
+		    strcmp(encoding_table_string(t, t->funcs[c->func].name), function))
+			continue;
+		if (!first)
+			first = c;
+		if (c->site == first->site)
+			continue;
+		other = c->site;
+		c->site = first->site;
+		first->site = other;
+		update_checksum(v);
+		return;
+	}
+	fail(function, "has no two implicit contexts by different calls");
+}
+
 static void damage_restore(struct victim *v, const char *function)
 {
 	static const uint8_t nop[5] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
@@ -156,7 +191,7 @@ int main(int argc, char **argv)
 	struct victim v = {0};
 
 	if (argc != 5) {
-		fprintf(stderr, "usage: damage window|value|restore FUNCTION IN OUT\n");
+		fprintf(stderr, "usage: damage window|value|depth|restore FUNCTION IN OUT\n");
 		return 2;
 	}
 	open_victim(&v, argv[3]);
@@ -164,6 +199,8 @@ int main(int argc, char **argv)
 		damage_window(&v, argv[2]);
 	else if (!strcmp(argv[1], "value"))
 		damage_value(&v, argv[2]);
+	else if (!strcmp(argv[1], "depth"))
+		damage_depth(&v, argv[2]);
 	else if (!strcmp(argv[1], "restore"))
 		damage_restore(&v, argv[2]);
 	else
