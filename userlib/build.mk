@@ -25,6 +25,7 @@
 #   libpcce.so.0       The same runtime for shared libraries whose executable has none.  It stays
 #                      idle if the executable has one.
 #   libpcce-verify.so  The unwinder of pcce-record --verify.
+#   libpcce-malloc.so  malloc() and its kin for pcce-record -e malloc.
 #
 # -mgeneral-regs-only only for files whose code runs inside a push.  No stack protector, since code
 # runs before a thread is set up.  No PLT: a function that is bound when it is first called takes
@@ -40,9 +41,9 @@ USERLIB_C := stack/segments stack/restore_far stack/stack_state stack/stack_swit
 	threads/main_exit interpose/signal_mask interpose/handler interpose/sysv_signal \
 	interpose/prctl interpose/fork interpose/clone base/confined interpose/redirect \
 	stack/unknown self/sampler self/state self/signal self/altstack self/source \
-	self/sample self/modules self/ring base/local_libc base/linker_object contexts/capture \
-	contexts/context_id contexts/modules contexts/set contexts/on_context contexts/words \
-	contexts/dictionary contexts/crash contexts/crash_stack base/quiet_write
+	self/sample self/allocation self/modules self/ring base/local_libc base/linker_object \
+	contexts/capture contexts/context_id contexts/modules contexts/set contexts/on_context \
+	contexts/words contexts/dictionary contexts/crash contexts/crash_stack base/quiet_write
 # Assembly files of every executable's runtime, in front of the C files.
 USERLIB_S := stack/pushpop stack/leaf_entry interpose/signal_entry self/sampling_entry \
 	interpose/syscall_stub interpose/vfork_stub interpose/clone_stub threads/thread_body \
@@ -56,7 +57,7 @@ USERLIB_GENERAL_REGS := stack/segments stack/restore_far stack/unknown stack/sta
 # every program.  For the same reason, debug information has only functions and lines (-g1).
 USERLIB_FAST := stack/segments stack/restore_far stack/stack_state stack/stack_switch \
 	interpose/jump contexts/capture contexts/context_id contexts/on_context \
-	contexts/words self/ring self/sample self/verify
+	contexts/words self/ring self/sample self/allocation self/verify
 
 USERLIB_CFLAGS := -std=gnu11 -D_GNU_SOURCE -Os -g1 -fPIC -fvisibility=hidden \
 	-fno-stack-protector -fcf-protection -fno-reorder-functions \
@@ -70,7 +71,7 @@ USERLIB_FLAGS := $(O)/obj/.flags $(USERLIB_DIR)/build.mk
 USERLIB_ARCHIVES := $(LIBDIR)/libpcce.a $(LIBDIR)/libpcce_before.a $(LIBDIR)/libpcce_jump.a \
 	$(LIBDIR)/libpcce_context.a $(LIBDIR)/libpcce_landing.a $(LIBDIR)/libpcce_dso.a
 USERLIB_TARGETS := $(USERLIB_ARCHIVES) $(LIBDIR)/libpcce.so.0 $(LIBDIR)/libpcce.so \
-	$(LIBDIR)/libpcce.exports $(LIBDIR)/libpcce-verify.so
+	$(LIBDIR)/libpcce.exports $(LIBDIR)/libpcce-verify.so $(LIBDIR)/libpcce-malloc.so
 
 $(USERLIB_GENERAL_REGS:%=$(USERLIB_OBJ)/%.o): USERLIB_CFLAGS += -mgeneral-regs-only
 $(USERLIB_OBJ)/stack/restore_far.o: USERLIB_CFLAGS += -fno-toplevel-reorder
@@ -181,6 +182,14 @@ $(LIBDIR)/libpcce-verify.so: $(call userlib_objects,self/verify base/linker_obje
 	$(call say,LD,$@)
 	$(Q)$(CC) -shared -Wl,-soname,libpcce-verify.so -Wl,-z,defs,-z,now -o $@ $^ \
 		-Wl,--push-state,--no-as-needed -lgcc_s -lunwind -lc -Wl,--pop-state
+
+# Its functions are the program's, so their return addresses count.
+$(USERLIB_OBJ)/malloc/hooks.o: USERLIB_CFLAGS += -O2 -fno-optimize-sibling-calls -fno-builtin
+
+$(LIBDIR)/libpcce-malloc.so: $(call userlib_objects,malloc/hooks malloc/poisson)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -Wl,-soname,libpcce-malloc.so -Wl,-z,now -o $@ $^
 
 # The counting engine of pcce-record --count: no part of the runtime, but bytes that pcce-record
 # contains.  It is moved to any address, so it must not need relocation.

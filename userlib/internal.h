@@ -59,6 +59,7 @@ struct pcce_thread {
 	uint64_t *stack;      /* verify mode and copies: room for PCCE_SELF_STACK words */
 	uint64_t quiet_until; /* verify mode: no sample before this time */
 	uint32_t skipped;     /* verify mode: periods that passed meanwhile */
+	uint64_t serial;      /* of the thread in its process, if allocations are sampled */
 	/* Verify mode: the address in the thread's first frame; 0: not known. */
 	uint64_t outermost;
 };
@@ -102,6 +103,12 @@ bool __pcce_from_site(uint64_t ext, uint64_t pc);
 
 /* interpose/clone.c: the program is about to make a task by syscall(). */
 struct clone_args;
+
+/* contexts/context_id.c: names the state for the code at pc, without a line in the dictionary. All
+ * zeros: there is no context. */
+void state_name_unlisted(struct pcce_id *id, uint64_t pc);
+/* Is pc the return address of the call that ext names? */
+bool state_is_of_call(uint64_t pc);
 
 /* self/sampler.c */
 void self_start(void);

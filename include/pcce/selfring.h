@@ -22,10 +22,10 @@
  *  - When the ring is full and the reader has not looked at it for PCCE_SELF_PATIENCE, its writers
  *    give up.
  *
- * Layout: the header (PCCE_SELF_HEADER_SIZE bytes), then data_size bytes of data, a power of two.
- * Positions count bytes since the ring was created, and never wrap. A record at position p begins
- * at data[p % data_size], and may wrap around the end. Both sides map the data twice in a row, so
- * they see every record in one piece.
+ * Layout: the header (PCCE_SELF_HEADER_SIZE bytes), then data_size bytes of data, a power of two,
+ * then n_counters of struct pcce_self_counter. Positions count bytes since the ring was created,
+ * and never wrap. A record at position p begins at data[p % data_size], and may wrap around the
+ * end. Both sides map the data twice in a row, so they see every record in one piece.
  *
  * Writers (any number, in signal handlers, never waiting):
  *     do {
@@ -48,6 +48,12 @@
  * there, and counts one lost sample.
  *
  * The reader cannot trust anything in a ring: it copies first, and checks the copy.
+ *
+ * Counters. Where every allocation counts, the process has a counter for each context of each
+ * thread. The first allocation of a context takes a counter, and puts one record into the ring that
+ * says what the counter means. From then on the process adds to the counter alone. The reader takes
+ * the sums when no process can write any more, however that came about. So nothing is lost if the
+ * ring is slow, and a process that is killed has its sums.
  */
 #ifndef PCCE_SELFRING_H
 #define PCCE_SELFRING_H
@@ -67,6 +73,10 @@
 #define PCCE_SELF_FLAG_TIMER 'p'      /* use the POSIX timer even if perf_event_open works */
 /* Followed by the decimal number of the signal that samples; without it, PCCE_SELF_SIGNAL. */
 #define PCCE_SELF_FLAG_SIGNAL 's'
+/* Sample allocations (allocation.h) instead of CPU time. Followed by the decimal number of bytes
+ * between samples; 1: every allocation. The interval is then so long that an older runtime, which
+ * does not know the flag, takes no samples. */
+#define PCCE_SELF_FLAG_MALLOC 'm'
 
 #define PCCE_SELF_SIGNAL SIGWINCH
 
@@ -109,9 +119,11 @@
 /* The program confined itself, and its filter does not let signal handlers return: sampling
  * ended. */
 #define PCCE_SELF_NO_SIGNALS 2048u
-#define PCCE_SELF_NO_STACK 4096u   /* a thread has no stack for the handler: it is not sampled */
-#define PCCE_SELF_COUNTED 8192u	   /* the process keeps `due` and what follows it */
-#define PCCE_SELF_UNCOUNTED 16384u /* but not for all of its threads */
+#define PCCE_SELF_NO_STACK 4096u    /* a thread has no stack for the handler: it is not sampled */
+#define PCCE_SELF_COUNTED 8192u	    /* the process keeps `due` and what follows it */
+#define PCCE_SELF_UNCOUNTED 16384u  /* but not for all of its threads */
+#define PCCE_SELF_HOOKED 32768u	    /* the process's allocations are seen */
+#define PCCE_SELF_NEW_UNSEEN 65536u /* but not those by operator new */
 
 struct pcce_self_ring {
 	__u64 magic; /* process, once, stored last */
@@ -122,7 +134,8 @@ struct pcce_self_ring {
 	__u32 pid;	  /* in the process's own pid namespace */
 	__u32 flags;	  /* process, atomic or: PCCE_SELF_* */
 	__u64 pid_ns;	  /* process, once: inode number of its pid namespace; 0: unknown */
-	__u64 pad0[2];
+	__u64 n_counters; /* process, once: a power of two, or 0 */
+	__u64 pad0;
 	__u64 head; /* writers, compare and swap: position of the next record */
 	__u64 lost; /* writers, atomic add: the weights of samples without room */
 	/* Writers, atomic add: periods of CPU time that have passed, up to each thread's last
@@ -147,7 +160,22 @@ enum pcce_self_type {
 	PCCE_SELF_SAMPLE = 1,
 	PCCE_SELF_PROCESS = 2,
 	PCCE_SELF_THREAD = 3,
-	PCCE_SELF_MAP = 4
+	PCCE_SELF_MAP = 4,
+	/* A struct pcce_self_sample of one allocation, or of all that a counter counts. It brings
+	 * its whole encoding stack. sample.sp is the number of bytes, and sample.kip is 1 + the
+	 * number of the counter; 0: none. */
+	PCCE_SELF_ALLOCATION = 5
+};
+
+#define PCCE_SELF_COUNTERS 65536
+
+/* The sums of the allocations of one context in one thread. */
+struct pcce_self_counter {
+	__u64 key;	 /* writers, compare and swap: a hash of context and thread; 0: free */
+	__u64 samples;	 /* writers, atomic add */
+	__u64 bytes;	 /* writers, atomic add */
+	__u32 announced; /* writers: 1 as soon as the ring has its record */
+	__u32 reserved;
 };
 
 struct pcce_self_record {
@@ -202,6 +230,7 @@ PCCE_ASSERT_SIZE(pcce_self_ring, 192);
 PCCE_ASSERT_OFFSET(pcce_self_ring, data_size, 16);
 PCCE_ASSERT_OFFSET(pcce_self_ring, pid, 32);
 PCCE_ASSERT_OFFSET(pcce_self_ring, pid_ns, 40);
+PCCE_ASSERT_OFFSET(pcce_self_ring, n_counters, 48);
 PCCE_ASSERT_OFFSET(pcce_self_ring, head, 64);
 PCCE_ASSERT_OFFSET(pcce_self_ring, lost, 72);
 PCCE_ASSERT_OFFSET(pcce_self_ring, due, 80);
@@ -213,5 +242,6 @@ PCCE_ASSERT_SIZE(pcce_self_sample, 120);
 PCCE_ASSERT_SIZE(pcce_self_process, 64);
 PCCE_ASSERT_SIZE(pcce_self_thread, 48);
 PCCE_ASSERT_SIZE(pcce_self_map, 64);
+PCCE_ASSERT_SIZE(pcce_self_counter, 32);
 
 #endif

@@ -69,8 +69,10 @@ static void warn_of_silence(const struct record_summary *s)
 	else if (!s->account->samples && why)
 		say("warning: no samples: %s", why);
 	else if (!s->account->samples)
-		say("warning: no samples: the program used too little CPU time, or none of the "
-		    "event %s%s",
+		say("warning: no samples: the program %s the event %s%s",
+		    perf_event_is_allocations(s->event->name)
+			    ? "allocated too little, or made none of"
+			    : "used too little CPU time, or none of",
 		    s->event->name, s->event->frequency ? "; use a higher -F" : "");
 	else if (s->account->outside > s->account->samples / 2 &&
 		 !(s->main_module && !s->main_module->instrumented))

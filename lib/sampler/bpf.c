@@ -707,6 +707,8 @@ static void account_probe(const struct probe *p, struct sampler_due *due)
 		due->due = p->told.ticks;
 		due->merged = due->due - p->told.dropped - p->taken;
 		break;
+	case PERF_EVENT_ALLOCATION: /* perf_event_make_attr() refuses it */
+		break;
 	}
 }
 

@@ -28,10 +28,29 @@ static int read_rate(struct sampler_event *e, const char *text)
 	return 0;
 }
 
-/* Reads NAME, or NAME/RATE/. */
+/* Reads a number of bytes, such as 512k. Returns 0 if it is none. */
+static uint64_t read_bytes(const char *text)
+{
+	static const char units[] = "kmg";
+	const char *unit;
+	uint64_t n;
+	char *end;
+
+	errno = 0;
+	n = strtoull(text, &end, 10);
+	unit = *end ? strchr(units, *end | ' ') : NULL;
+	if (*text < '0' || *text > '9' || errno || (*end && (!unit || end[1])))
+		return 0;
+	for (const char *u = units; unit && u <= unit; u++)
+		if (__builtin_mul_overflow(n, 1024, &n))
+			return 0;
+	return n <= EVENT_BYTES_MAX ? n : 0;
+}
+
+/* Reads NAME, NAME/RATE/ or, for allocations, NAME=BYTES. */
 static int read_event(struct sampler_event *e, const char *text)
 {
-	const char *rate = strchrnul(text, '/');
+	const char *rate = text + strcspn(text, "/=");
 	size_t name = (size_t)(rate - text), length = strlen(rate);
 	char inside[64];
 
@@ -40,6 +59,10 @@ static int read_event(struct sampler_event *e, const char *text)
 	memcpy(e->name, text, name);
 	if (!length)
 		return 0;
+	if (*rate == '=') {
+		e->period = perf_event_is_allocations(e->name) ? read_bytes(rate + 1) : 0;
+		return e->period ? 0 : -EINVAL;
+	}
 	if (length < 3 || length - 2 >= sizeof(inside) || rate[length - 1] != '/')
 		return -EINVAL;
 	memcpy(inside, rate + 1, length - 2);
@@ -52,10 +75,10 @@ static int add_event(struct event_list *l, const char *text, struct error *why)
 	struct sampler_event e = {0};
 
 	if (read_event(&e, text))
-		return error_set(why, -EINVAL,
-				 "cannot use -e %s: it must be NAME, NAME/freq=HZ/ or "
-				 "NAME/period=N/",
-				 text);
+		return error_set(why, -EINVAL, "cannot use -e %s: it must be %s", text,
+				 text[strcspn(text, "/=")] == '='
+					 ? "malloc=BYTES, such as malloc=512k"
+					 : "NAME, NAME/freq=HZ/ or NAME/period=N/");
 	for (uint32_t i = 0; i < l->n; i++)
 		if (!strcmp(l->of[i].name, e.name))
 			return error_set(why, -EEXIST,

@@ -8,6 +8,7 @@
 /* The largest numbers of samples a second, and of events between samples, of an event. */
 #define EVENT_FREQUENCY_MAX 1000000
 #define EVENT_PERIOD_MAX INT64_MAX
+#define EVENT_BYTES_MAX (1ULL << 40) /* between samples of allocations */
 
 struct event_list {
 	struct sampler_event of[SAMPLER_EVENTS];

@@ -27,6 +27,7 @@ static const struct known_event {
 	{"cpu-clock", NULL, SW(CPU_CLOCK), PERF_EVENT_CLOCK},
 	{"task-clock", NULL, SW(TASK_CLOCK), PERF_EVENT_CLOCK},
 	{"off-cpu", NULL, SW(DUMMY), PERF_EVENT_WAITS},
+	{"malloc", NULL, SW(DUMMY), PERF_EVENT_ALLOCATION},
 	{"page-faults", "faults", SW(PAGE_FAULTS), PERF_EVENT_COUNT},
 	{"minor-faults", NULL, SW(PAGE_FAULTS_MIN), PERF_EVENT_COUNT},
 	{"major-faults", NULL, SW(PAGE_FAULTS_MAJ), PERF_EVENT_COUNT},
@@ -140,7 +141,8 @@ bool perf_event_is_rare(const char *name)
 {
 	const struct known_event *e = find_event(name);
 
-	return e ? e->type == PERF_TYPE_SOFTWARE && e->kind == PERF_EVENT_COUNT
+	return e ? (e->type == PERF_TYPE_SOFTWARE && e->kind == PERF_EVENT_COUNT) ||
+			       e->kind == PERF_EVENT_ALLOCATION
 		 : strchr(name, ':') != NULL;
 }
 
@@ -149,6 +151,13 @@ bool perf_event_is_waits(const char *name)
 	const struct known_event *e = find_event(name);
 
 	return e && e->kind == PERF_EVENT_WAITS;
+}
+
+bool perf_event_is_allocations(const char *name)
+{
+	const struct known_event *e = find_event(name);
+
+	return e && e->kind == PERF_EVENT_ALLOCATION;
 }
 
 /* Reads the modifiers of perf: u and k mean only user code or the kernel, each p more precision. */
@@ -235,6 +244,9 @@ int perf_event_make_attr(const struct sampler_event *event, struct perf_event_at
 		attr->sample_period = event->period ? event->period : 1;
 	}
 	err = parse_event(event->name, attr, kind, why);
+	if (!err && *kind == PERF_EVENT_ALLOCATION)
+		return error_set(why, -ENODEV, "the event %s is the sampler self's; use -b self",
+				 event->name);
 	if (!err && *kind == PERF_EVENT_COUNT && event->period > UINT32_MAX)
 		err = error_set(why, -EINVAL,
 				"a sample cannot represent more than %u events, and the period of "

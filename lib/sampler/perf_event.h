@@ -15,6 +15,7 @@ enum perf_event_kind {
 	PERF_EVENT_COUNT,      /* a sample represents a number of events */
 	PERF_EVENT_TRACEPOINT, /* each event is a sample */
 	PERF_EVENT_WAITS,      /* a sample represents time off CPUs: no event of perf */
+	PERF_EVENT_ALLOCATION, /* a sample represents allocated bytes: no event of perf */
 };
 
 /* Prints the names of all events but tracepoints, in lines of at most 78 columns. */
@@ -27,6 +28,8 @@ bool perf_event_is_rare(const char *name);
 
 /* Whether the event samples waits (PERF_EVENT_WAITS). */
 bool perf_event_is_waits(const char *name);
+/* Whether the event samples allocations (PERF_EVENT_ALLOCATION). */
+bool perf_event_is_allocations(const char *name);
 
 /* Sets all attributes for sampling a command or a process, and what modifiers such as :u mean.
  * 0, or -errno with the reason in why. */

@@ -42,6 +42,8 @@
 #include "sampler/pidns.h"
 #include <pcce/sample.h>
 #include "sampler/sampler.h"
+#include "sampler/perf_event.h"
+#include "sampler/self_allocations.h"
 #include "sampler/self_directory.h"
 
 /* A ring has space for a sixteenth of a second of the largest samples. */
@@ -50,10 +52,11 @@
 struct ring {
 	struct pcce_self_ring *head; /* mapped; its contents are not trusted */
 	const char *data;	     /* mapped twice in a row */
-	uint64_t size, tail, lost_seen, throttled_seen, blocked_seen, due_seen, kernel_seen,
-		unseen_seen;
+	uint64_t size, n_counters, tail, lost_seen, throttled_seen, blocked_seen, due_seen,
+		kernel_seen, unseen_seen;
 	uint64_t start_time, pid_ns;
 	pid_t pid, pid_here; /* its process in that process's namespace, and in ours */
+	struct self_allocations allocations;
 	struct bus_guard *guard;
 	int fd;
 	bool finished;
@@ -70,6 +73,8 @@ struct sampler {
 	uint64_t unseen; /* processes and threads without samples */
 	bool uncounted;	 /* there is a process whose due samples are not known */
 	bool any_ring, told_of_too_many;
+	bool allocations; /* are sampled, instead of CPU time */
+	bool told_of_unhooked;
 	char *preload_before;
 	bool preload_changed;
 	_Alignas(16) char record[PCCE_SELF_RECORD_MAX + PATH_MAX];
@@ -77,13 +82,44 @@ struct sampler {
 
 #define SECOND 1000000000
 #define SHORTEST 20000 /* ns; a signal can take half of this time */
+#define NEVER 1000000000000000000ULL
+
+static bool samples_allocations(const struct sampler_config *config)
+{
+	return perf_event_is_allocations(config->events->name);
+}
 
 /* Returns the time between samples in ns. */
 static uint64_t sampling_interval(const struct sampler_config *config)
 {
 	const struct sampler_event *e = config->events;
 
+	if (samples_allocations(config))
+		return NEVER;
 	return e->frequency ? SECOND / e->frequency : e->period;
+}
+
+static int allocations_alone(const struct sampler_config *config, struct error *why)
+{
+	for (uint32_t i = 0; i < config->n_events && config->n_events > 1; i++)
+		if (perf_event_is_allocations(config->events[i].name))
+			return error_set(
+				why, -EOPNOTSUPP,
+				"it records allocations alone; leave out the other events, "
+				"or record them one after the other");
+	return 0;
+}
+
+static int probe_allocations(const struct sampler_config *config, struct error *why)
+{
+	if (config->events->frequency)
+		return error_set(why, -EINVAL,
+				 "allocations are sampled by bytes, not by time; use -e malloc, or "
+				 "for example -e malloc=512k");
+	if (config->copy)
+		return error_set(why, -EOPNOTSUPP,
+				 "it restores no frames of allocations; leave out --frames");
+	return 0;
 }
 
 static int self_probe(const struct sampler_config *config, struct error *why)
@@ -100,13 +136,18 @@ static int self_probe(const struct sampler_config *config, struct error *why)
 				 "it cannot attach to the running process %d; start the command "
 				 "with pcce-record, or use -b bpf as root",
 				 (int)config->target);
+	err = allocations_alone(config, why);
+	if (err)
+		return err;
 	err = sampler_one_event(config, why);
 	if (err)
 		return err;
+	if (samples_allocations(config))
+		return probe_allocations(config, why);
 	if (strcmp(event->name, "cpu-clock") != 0 && strcmp(event->name, "task-clock") != 0)
 		return error_set(why, -EOPNOTSUPP,
-				 "it supports only the events cpu-clock and task-clock, not '%s'; "
-				 "use -b bpf as root",
+				 "it supports only the events cpu-clock, task-clock and malloc, "
+				 "not '%s'; use -b bpf as root",
 				 event->name);
 	if (!event->frequency && !event->period)
 		return error_set(why, -EINVAL, "it needs a frequency or a period");
@@ -118,8 +159,8 @@ static int self_probe(const struct sampler_config *config, struct error *why)
 	return 0;
 }
 
-/* Puts libpcce-verify.so at the front of LD_PRELOAD. */
-static int preload_unwinder(struct sampler *s, struct error *why)
+/* Puts a library at the front of LD_PRELOAD. what: what it is needed for. */
+static int preload(struct sampler *s, const char *name, const char *what, struct error *why)
 {
 	char self[PATH_MAX], path[PATH_MAX + 64], *value;
 	const char *before = getenv("LD_PRELOAD");
@@ -129,15 +170,16 @@ static int preload_unwinder(struct sampler *s, struct error *why)
 	self[n < 0 ? 0 : n] = 0;
 	for (int i = 0; i < 2 && (slash = strrchr(self, '/')); i++)
 		*slash = 0;
-	snprintf(path, sizeof(path), "%s/lib/pcce/libpcce-verify.so", self);
+	snprintf(path, sizeof(path), "%s/lib/pcce/%s", self, name);
 	if (access(path, R_OK) != 0)
 		return error_set(why, -ENOENT,
-				 "cannot verify: %.200s: %s; build or install pcce with libunwind",
-				 path, strerror(errno));
+				 "cannot %s: %.200s: %s; build or install all of pcce", what, path,
+				 strerror(errno));
 	if (asprintf(&value, "%s%s%s", path, before && *before ? ":" : "", before ? before : "") <
 	    0)
 		return -ENOMEM;
-	s->preload_before = before ? strdup(before) : NULL;
+	if (!s->preload_changed)
+		s->preload_before = before ? strdup(before) : NULL;
 	s->preload_changed = true;
 	setenv("LD_PRELOAD", value, 1);
 	free(value);
@@ -151,11 +193,15 @@ static int self_prepare(const struct sampler_config *config, struct sampler **ou
 {
 	uint64_t interval = sampling_interval(config);
 	struct sampler *s = calloc(1, sizeof(*s));
-	char *value;
+	char *value, allocations[32] = "";
 	int ret;
 
 	if (!s)
 		return -ENOMEM;
+	s->allocations = samples_allocations(config);
+	if (s->allocations)
+		snprintf(allocations, sizeof(allocations), "%c%" PRIu64, PCCE_SELF_FLAG_MALLOC,
+			 config->events->period ? config->events->period : 1);
 	s->inotify = -1;
 	ret = -ENOMEM;
 	s->pidns = pidns_new();
@@ -175,9 +221,9 @@ static int self_prepare(const struct sampler_config *config, struct sampler **ou
 			close(s->inotify);
 		s->inotify = -1;
 	}
-	if (asprintf(&value, "%s:%" PRIu64 ":%s%s%s%c%d", s->directory.rings, interval,
+	if (asprintf(&value, "%s:%" PRIu64 ":%s%s%s%s%c%d", s->directory.rings, interval,
 		     config->verify ? "v" : "", config->copy ? "c" : "",
-		     strcmp(config->events->name, "task-clock") == 0 ? "t" : "",
+		     strcmp(config->events->name, "task-clock") == 0 ? "t" : "", allocations,
 		     PCCE_SELF_FLAG_SIGNAL,
 		     config->signal ? config->signal : PCCE_SELF_SIGNAL) < 0) {
 		ret = -ENOMEM;
@@ -185,7 +231,9 @@ static int self_prepare(const struct sampler_config *config, struct sampler **ou
 	}
 	setenv(PCCE_SELF_ENV, value, 1);
 	free(value);
-	ret = config->verify ? preload_unwinder(s, why) : 0;
+	ret = config->verify ? preload(s, "libpcce-verify.so", "verify", why) : 0;
+	if (ret == 0 && s->allocations)
+		ret = preload(s, "libpcce-malloc.so", "see allocations", why);
 	if (ret < 0)
 		goto fail;
 	*out = s;
@@ -206,13 +254,26 @@ static int self_start(struct sampler *s, pid_t pid, struct error *why)
 
 /* ---- rings ---------------------------------------------------------------------- */
 
+/* Both mappings of the data, and the counters. */
+static uint64_t ring_bytes(const struct ring *ring)
+{
+	return PCCE_SELF_HEADER_SIZE + 2 * ring->size +
+	       ring->n_counters * sizeof(struct pcce_self_counter);
+}
+
+static const struct pcce_self_counter *counters_of(const struct ring *ring)
+{
+	return (const struct pcce_self_counter *)(ring->data + 2 * ring->size);
+}
+
 static void close_ring(struct ring *ring)
 {
 	if (ring->guard)
 		bus_guard_remove(ring->guard);
 	ring->guard = NULL;
+	self_allocations_free(&ring->allocations);
 	if (ring->head)
-		munmap(ring->head, PCCE_SELF_HEADER_SIZE + 2 * ring->size);
+		munmap(ring->head, ring_bytes(ring));
 	if (ring->fd >= 0)
 		close(ring->fd);
 	ring->head = NULL;
@@ -231,25 +292,28 @@ static bool map_ring(struct ring *ring)
 	    pread(fd, &header, sizeof(header), 0) != sizeof(header))
 		return false;
 	ring->size = header.data_size;
+	ring->n_counters = header.n_counters;
 	if (header.magic != PCCE_SELF_MAGIC || header.version != PCCE_SELF_VERSION ||
 	    header.header_size != PCCE_SELF_HEADER_SIZE || ring->size < PCCE_SELF_DATA_MIN ||
 	    ring->size > PCCE_SELF_DATA_MAX || (ring->size & (ring->size - 1)) ||
-	    (uint64_t)st.st_size != PCCE_SELF_HEADER_SIZE + ring->size)
+	    (ring->n_counters && ring->n_counters != PCCE_SELF_COUNTERS) ||
+	    (uint64_t)st.st_size != ring_bytes(ring) - ring->size)
 		return false;
-	base = mmap(NULL, PCCE_SELF_HEADER_SIZE + 2 * ring->size, PROT_READ | PROT_WRITE,
-		    MAP_SHARED, fd, 0);
+	base = mmap(NULL, ring_bytes(ring), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (base == MAP_FAILED)
 		return false;
-	if (mmap(base + PCCE_SELF_HEADER_SIZE + ring->size, ring->size, PROT_READ | PROT_WRITE,
+	if (mmap(base + PCCE_SELF_HEADER_SIZE + ring->size,
+		 ring_bytes(ring) - PCCE_SELF_HEADER_SIZE - ring->size, PROT_READ | PROT_WRITE,
 		 MAP_SHARED | MAP_FIXED, fd, PCCE_SELF_HEADER_SIZE) == MAP_FAILED) {
-		munmap(base, PCCE_SELF_HEADER_SIZE + 2 * ring->size);
+		munmap(base, ring_bytes(ring));
 		return false;
 	}
-	ring->guard = bus_guard_add(base, PCCE_SELF_HEADER_SIZE + 2 * ring->size);
+	ring->guard = bus_guard_add(base, ring_bytes(ring));
 	if (!ring->guard) {
-		munmap(base, PCCE_SELF_HEADER_SIZE + 2 * ring->size);
+		munmap(base, ring_bytes(ring));
 		return false;
 	}
+	ring->allocations.n_counters = ring->n_counters;
 	ring->head = (struct pcce_self_ring *)base;
 	ring->data = base + PCCE_SELF_HEADER_SIZE;
 	ring->start_time = header.start_time;
@@ -335,27 +399,31 @@ static uint32_t translate_pid(struct sampler *s, const struct ring *ring, uint32
 	return (uint32_t)pidns_translate(s->pidns, ring->pid_ns, (pid_t)pid, 0);
 }
 
-static int take_ring_sample(struct sampler *s, const struct ring *ring, struct stream *sink,
-			    size_t size)
+static int take_ring_sample(struct sampler *s, struct ring *ring, struct stream *sink, size_t size)
 {
 	struct pcce_self_sample *r = (void *)s->record;
+	int ret;
 
 	if (size < sizeof(*r) || !pcce_sample_counts_are_possible(&r->sample, PCCE_SELF_STACK) ||
 	    r->sample.weight == 0 || r->sample.flags & PCCE_SAMPLE_COUNTED ||
 	    sizeof(*r) - sizeof(r->sample) + pcce_sample_size(&r->sample) > size)
 		return bad_record(sink);
 	r->sample.pid = translate_pid(s, ring, r->sample.pid);
+	if (r->rec.type == PCCE_SELF_ALLOCATION) {
+		ret = self_allocations_take(&ring->allocations, &r->sample, sink);
+		return ret == -EBADMSG ? bad_record(sink) : ret;
+	}
 	s->due.merged += r->sample.weight - 1;
 	return stream_sample(sink, &r->sample);
 }
 
-static int take_ring_record(struct sampler *s, const struct ring *ring, struct stream *sink,
-			    size_t size)
+static int take_ring_record(struct sampler *s, struct ring *ring, struct stream *sink, size_t size)
 {
 	struct pcce_self_record *rec = (void *)s->record;
 
 	switch (rec->type) {
 	case PCCE_SELF_SAMPLE:
+	case PCCE_SELF_ALLOCATION:
 		return take_ring_sample(s, ring, sink, size);
 	case PCCE_SELF_PROCESS: {
 		struct pcce_self_process *p = (void *)s->record;
@@ -495,6 +563,9 @@ static void report_flags(struct sampler *s, uint32_t flags)
 		 "a thread got neither a perf event nor a timer; it is not sampled"},
 		{PCCE_SELF_NO_CLOCK, "a process disabled the clock for itself (PR_SET_TSC, or "
 				     "seccomp's strict mode); it is not sampled from then on"},
+		{PCCE_SELF_NEW_UNSEEN,
+		 "a process has an allocator whose operator new does not call "
+		 "malloc(): what that allocates is not seen"},
 		{PCCE_SELF_GAVE_UP, "the ring of a process was full for too long; the process is "
 				    "not sampled any more"},
 	};
@@ -504,6 +575,19 @@ static void report_flags(struct sampler *s, uint32_t flags)
 			fprintf(stderr, "%s: self sampler: %s\n", program_invocation_short_name,
 				notes[i].text);
 	s->flags_told |= flags;
+}
+
+/* The program's libraries are loaded, so nothing can change it any more. */
+static void report_unhooked(struct sampler *s, const struct ring *ring)
+{
+	if (!s->allocations || s->told_of_unhooked ||
+	    __atomic_load_n(&ring->head->flags, __ATOMIC_RELAXED) & PCCE_SELF_HOOKED)
+		return;
+	s->told_of_unhooked = true;
+	fprintf(stderr,
+		"%s: self sampler: allocations of process %d are not seen: its program made none, "
+		"is static, contains its own malloc(), or was built with an older pcce\n",
+		program_invocation_short_name, (int)ring->pid_here);
 }
 
 /* Nobody knows how many samples were due in threads that are not sampled. */
@@ -542,12 +626,15 @@ static int drain_rings(struct sampler *s, struct stream *sink, bool *any)
 		if (ret == 0)
 			ret = drain_ring(s, ring, sink, last, any);
 		report_flags(s, __atomic_load_n(&ring->head->flags, __ATOMIC_RELAXED));
-		if (last && ret == 0)
+		if (last && ret == 0) {
 			ring->finished = true;
+			ret = self_allocations_sum(&ring->allocations, counters_of(ring), sink);
+		}
 	}
 	for (size_t i = 0; i < s->n; i++) {
 		if (s->rings[i].finished) {
 			s->uncounted |= !is_counted(&s->rings[i]);
+			report_unhooked(s, &s->rings[i]);
 			close_ring(&s->rings[i]);
 		} else {
 			s->rings[kept++] = s->rings[i];
@@ -631,11 +718,17 @@ static int self_stop(struct sampler *s, struct stream *sink)
 		nanosleep(&pause, NULL);
 	}
 	/* A record that a living process is still writing belongs to the time after the end. */
-	for (size_t i = 0; i < s->n && ret == 0; i++)
+	for (size_t i = 0; i < s->n && ret == 0; i++) {
 		ret = drain_ring(s, &s->rings[i], sink,
 				 !is_locked(&s->rings[i]) || has_ended(&s->rings[i]), &any);
-	for (size_t i = 0; i < s->n; i++)
+		if (ret == 0)
+			ret = self_allocations_sum(&s->rings[i].allocations,
+						   counters_of(&s->rings[i]), sink);
+	}
+	for (size_t i = 0; i < s->n; i++) {
 		s->uncounted |= !is_counted(&s->rings[i]);
+		report_unhooked(s, &s->rings[i]);
+	}
 	report_kernel_time(s);
 	report_unseen(s);
 	return ret;

@@ -120,9 +120,9 @@ check "a library in a program without instrumentation" "$scratch/m3"
 
 if $CC $flags -O2 "$here/self_target.c" -o "$scratch/self_target" $runtime 2>"$scratch/err" &&
 	$CC $flags -D_GNU_SOURCE= -fsanitize=address,undefined "$here"/{test_self,tap}.c \
-		"$top"/lib/base/{array,error}.c \
-		"$top"/lib/sampler/{self,self_directory,bus_guard,pidns}.c -o "$scratch/test_self" \
-		2>>"$scratch/err"; then
+		"$top"/lib/base/{array,error,similar}.c \
+		"$top"/lib/sampler/{self,self_allocations,self_directory,perf_event}.c \
+		"$top"/lib/sampler/{bus_guard,pidns}.c -o "$scratch/test_self" 2>>"$scratch/err"; then
 	run_tap test_self "$scratch/test_self" "$scratch" "$lib/libpcce-verify.so"
 else
 	not_ok "test_self builds" "$scratch/err"

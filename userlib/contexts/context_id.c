@@ -55,20 +55,26 @@ static struct chain *cache_place(uint64_t generation)
 	return &cache[(generation ^ (uint64_t)(uintptr_t)&pcce_page >> 6) & (CACHE_SIZE - 1)];
 }
 
-static bool cache_get(uint64_t generation, struct list *l)
+/* What the cache has under a thread. Names that are not listed are kept apart, since the dictionary
+ * lacks the lines of their segments. */
+static uint64_t cache_owner(const struct namer *n)
+{
+	return (uint64_t)(uintptr_t)&pcce_page | n->unlisted;
+}
+
+static bool cache_get(const struct namer *n, uint64_t generation, struct list *l)
 {
 	struct chain c = *(const volatile struct chain *)cache_place(generation);
 
-	if (c.page != (uint64_t)(uintptr_t)&pcce_page || c.generation != generation ||
-	    c.check != check_of(&c))
+	if (c.page != cache_owner(n) || c.generation != generation || c.check != check_of(&c))
 		return false;
 	*l = c.list;
 	return true;
 }
 
-static void cache_put(uint64_t generation, const struct list *l)
+static void cache_put(const struct namer *n, uint64_t generation, const struct list *l)
 {
-	struct chain c = {(uint64_t)(uintptr_t)&pcce_page, generation, *l, 0};
+	struct chain c = {cache_owner(n), generation, *l, 0};
 
 	c.check = check_of(&c);
 	*(volatile struct chain *)cache_place(generation) = c;
@@ -158,13 +164,13 @@ static void add_segment_line(struct namer *n, const struct list *below,
 
 	line.what = 's';
 	line.name = name;
-	if (!names_equal(name, below->name) && !dictionary_knows(name))
+	if (!names_equal(name, below->name) && !n->unlisted && !dictionary_knows(name))
 		dictionary_add(n, &line);
 }
 
 /* Finds the lowest segment that must be hashed, as its distance below the current one, and the list
  * of what is below it. */
-static uint32_t find_hashed(const struct segments_below *s, struct list *l)
+static uint32_t find_hashed(const struct namer *n, const struct segments_below *s, struct list *l)
 {
 	uint64_t generation = s->generation;
 	uint32_t k;
@@ -178,7 +184,7 @@ static uint32_t find_hashed(const struct segments_below *s, struct list *l)
 			break;
 		}
 		if (base[PCCE_SEGMENT_ENTRIES].site >> PCCE_SITE_BITS == PCCE_COUNT_ORIGIN2 ||
-		    cache_get(generation, l))
+		    cache_get(n, generation, l))
 			break;
 		generation = base->id;
 	}
@@ -188,7 +194,7 @@ static uint32_t find_hashed(const struct segments_below *s, struct list *l)
 __attribute__((noinline, cold)) static void
 hash_segments(struct namer *n, const struct segments_below *s, struct list *l)
 {
-	uint32_t k = find_hashed(s, l);
+	uint32_t k = find_hashed(n, s, l);
 
 	while (k--) {
 		const struct pcce_entry *base = segment_at(s, k);
@@ -197,7 +203,7 @@ hash_segments(struct namer *n, const struct segments_below *s, struct list *l)
 
 		*l = hash_entries(n, below, base + 1, PCCE_SEGMENT_ENTRIES);
 		add_segment_line(n, &below, base + 1, l->name);
-		cache_put(generation, l);
+		cache_put(n, generation, l);
 	}
 }
 
@@ -210,7 +216,7 @@ static void hash_below(struct namer *n, struct list *l)
 	bool block = !is_confined(CONFINED_NO_MMAP);
 
 	*l = (struct list){.name = seed};
-	if (!segments_below_read(&s) || (s.generation && cache_get(s.generation, l)))
+	if (!segments_below_read(&s) || (s.generation && cache_get(n, s.generation, l)))
 		return;
 	if (block)
 		raw_syscall4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &before, sizeof(all));
@@ -280,8 +286,9 @@ __attribute__((noinline, cold)) static void add_context(struct namer *n, struct 
 	dictionary_add(n, &line);
 }
 
-/* pc: in the code that asks; 0: that code is not part of the context. */
-__attribute__((noinline)) static void name_state(struct pcce_id *id, uint64_t pc)
+/* pc: in the code that asks; 0: that code is not part of the context. unlisted: the dictionary
+ * needs no line. */
+__attribute__((noinline)) static void name_state(struct pcce_id *id, uint64_t pc, bool unlisted)
 {
 	uint32_t off = pcce_page.off;
 	const struct pcce_entry *entries =
@@ -296,6 +303,7 @@ __attribute__((noinline)) static void name_state(struct pcce_id *id, uint64_t pc
 	    !modules_known)
 		return;
 	namer_begin(&n);
+	n.unlisted = unlisted;
 	hash_below(&n, &below);
 	all = hash_entries(&n, below, entries, n_entries);
 	h = list_name(&n, all);
@@ -307,16 +315,26 @@ __attribute__((noinline)) static void name_state(struct pcce_id *id, uint64_t pc
 	}
 	h = pcce_name_end(hash_call(&n, h, pc));
 	store_name(id, h);
-	if (!dictionary_knows(h))
+	if (!unlisted && !dictionary_knows(h))
 		add_context(&n, h, &below, entries, n_entries, pc);
 }
 
 __attribute__((noinline)) void pcce_state_id(struct pcce_id *id)
 {
-	name_state(id, (uint64_t)(uintptr_t)__builtin_return_address(0));
+	name_state(id, (uint64_t)(uintptr_t)__builtin_return_address(0), false);
+}
+
+void state_name_unlisted(struct pcce_id *id, uint64_t pc)
+{
+	name_state(id, pc, true);
+}
+
+bool state_is_of_call(uint64_t pc)
+{
+	return is_call_of_ext(page_ext(), pc);
 }
 
 void state_name_in_handler(struct pcce_id *id)
 {
-	name_state(id, 0);
+	name_state(id, 0, false);
 }

@@ -17,6 +17,7 @@
 struct namer {
 	struct named_module modules[NAMER_MODULES];
 	unsigned int last, next;
+	bool unlisted; /* the name gets no line in the dictionary */
 };
 
 struct context_word {
@@ -35,6 +36,7 @@ static inline void namer_begin(struct namer *n)
 	for (unsigned int i = 0; i < NAMER_MODULES; i++)
 		n->modules[i].size = 0;
 	n->last = n->next = 0;
+	n->unlisted = false;
 }
 
 /* Finds a module that is not the executable. It lives until the call after the next one. */

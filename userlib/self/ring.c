@@ -61,8 +61,8 @@ static int allocate_file(int fd, uint64_t size)
 
 /* Returns at most a sixteenth of the free room, so that a thousand processes do not fill memory.
  * And at most the program's limit for files, beyond which the kernel sends SIGXFSZ. 0: there is no
- * room. */
-static uint64_t affordable_size(int fd, uint64_t size)
+ * room. rest: bytes of the file that are not data. */
+static uint64_t affordable_size(int fd, uint64_t size, uint64_t rest)
 {
 	struct statfs fs;
 	struct rlimit limit;
@@ -73,31 +73,49 @@ static uint64_t affordable_size(int fd, uint64_t size)
 			size /= 2;
 	if (raw_syscall4(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) < 0)
 		return size;
-	while (size >= PCCE_SELF_DATA_MIN && PCCE_SELF_HEADER_SIZE + size > limit.rlim_cur)
+	while (size >= PCCE_SELF_DATA_MIN && rest + size > limit.rlim_cur)
 		size /= 2;
 	return size >= PCCE_SELF_DATA_MIN ? size : 0;
 }
 
-static int map_own_ring(struct ring *ring, int fd, uint64_t data_size)
+/* The second mapping of the data continues with the counters, as the file does. */
+static int map_own_ring(struct ring *ring, int fd, uint64_t data_size, uint64_t counters_size)
 {
-	uint64_t file_size = PCCE_SELF_HEADER_SIZE + data_size;
-	char *base = raw_mmap(NULL, file_size + data_size, PROT_NONE,
+	uint64_t file_size = PCCE_SELF_HEADER_SIZE + data_size, more = data_size + counters_size;
+	char *base = raw_mmap(NULL, file_size + more, PROT_NONE,
 			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	void *first, *second;
 
 	if (raw_failed(base))
 		return -ENOMEM;
 	first = raw_mmap(base, file_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
-	second = raw_mmap(base + file_size, data_size, PROT_READ | PROT_WRITE,
-			  MAP_SHARED | MAP_FIXED, fd, PCCE_SELF_HEADER_SIZE);
+	second = raw_mmap(base + file_size, more, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+			  fd, PCCE_SELF_HEADER_SIZE);
 	if (raw_failed(first) || raw_failed(second)) {
-		raw_syscall2(SYS_munmap, base, file_size + data_size);
+		raw_syscall2(SYS_munmap, base, file_size + more);
 		return -ENOMEM;
 	}
 	ring->head = (struct pcce_self_ring *)base;
 	ring->data = base + PCCE_SELF_HEADER_SIZE;
 	ring->mask = data_size - 1;
+	ring->counters =
+		counters_size ? (struct pcce_self_counter *)(base + file_size + data_size) : NULL;
 	return 0;
+}
+
+/* Gives the file its size: as much data as there is room for. Returns 0 or -errno. */
+static int size_file(int fd, uint64_t *data_size, uint64_t rest)
+{
+	int ret = -EFBIG;
+
+	*data_size = affordable_size(fd, *data_size, rest);
+	for (; *data_size >= PCCE_SELF_DATA_MIN; *data_size /= 2) {
+		ret = allocate_file(fd, rest + *data_size);
+		if (ret == 0)
+			break;
+		raw_syscall2(SYS_ftruncate, fd, 0);
+	}
+	return ret;
 }
 
 /* Has the recorder ended without a message? It holds a lock as long as it lives. */
@@ -125,9 +143,10 @@ static uint64_t pid_namespace(void)
 										       : st.st_ino;
 }
 
-int ring_open(struct ring *ring, const char *directory, uint64_t data_size, uint64_t now,
-	      uint32_t pid)
+int ring_open(struct ring *ring, const char *directory, uint64_t data_size, uint64_t n_counters,
+	      uint64_t now, uint32_t pid)
 {
+	uint64_t counters_size = n_counters * sizeof(*ring->counters);
 	char path[PATH_MAX], final[PATH_MAX];
 	long fd, ret;
 
@@ -139,21 +158,12 @@ int ring_open(struct ring *ring, const char *directory, uint64_t data_size, uint
 			  O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return (int)fd;
-	data_size = affordable_size((int)fd, data_size);
-	ret = -EFBIG;
-	if (!data_size)
-		goto out;
-	for (;; data_size /= 2) {
-		ret = allocate_file((int)fd, PCCE_SELF_HEADER_SIZE + data_size);
-		if (ret == 0)
-			break;
-		raw_syscall2(SYS_ftruncate, fd, 0);
-		if (data_size <= PCCE_SELF_DATA_MIN)
-			goto out;
-	}
-	ret = map_own_ring(ring, (int)fd, data_size);
+	ret = size_file((int)fd, &data_size, PCCE_SELF_HEADER_SIZE + counters_size);
+	if (ret == 0)
+		ret = map_own_ring(ring, (int)fd, data_size, counters_size);
 	if (ret < 0)
 		goto out;
+	ring->head->n_counters = n_counters;
 	ring->head->version = PCCE_SELF_VERSION;
 	ring->head->header_size = PCCE_SELF_HEADER_SIZE;
 	ring->head->data_size = data_size;
@@ -178,7 +188,11 @@ void ring_close(struct ring *ring)
 	uint64_t data_size = ring->mask + 1;
 
 	if (ring->head)
-		raw_syscall2(SYS_munmap, ring->head, PCCE_SELF_HEADER_SIZE + 2 * data_size);
+		raw_syscall2(SYS_munmap, ring->head,
+			     PCCE_SELF_HEADER_SIZE + 2 * data_size +
+				     (ring->counters
+					      ? ring->head->n_counters * sizeof(*ring->counters)
+					      : 0));
 	ring->head = NULL;
 }
 

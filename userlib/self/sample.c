@@ -142,18 +142,23 @@ static unsigned int copy_stack(const greg_t *regs, uint64_t *to)
 	return PCCE_COPY_REGISTERS + (unsigned int)((unsigned long)copied / sizeof(*to));
 }
 
-/* The ring is full, because the recorder is slow or gone. */
-static void lose_sample(uint64_t now, uint32_t weight)
+uint64_t self_unread_for(uint64_t now)
 {
-	struct pcce_self_ring *head = self_state.ring.head;
+	const struct pcce_self_ring *head = self_state.ring.head;
 	uint64_t read_at = __atomic_load_n(&head->read_at, __ATOMIC_RELAXED);
 
-	self_count_lost(weight);
 	if (!read_at)
 		read_at = head->start_time;
-	if (now > read_at && now - read_at > PCCE_SELF_PATIENCE) {
+	return now > read_at ? now - read_at : 0;
+}
+
+/* The ring is full, because the recorder is slow or gone. */
+void self_lose_sample(uint64_t now, uint32_t weight)
+{
+	self_count_lost(weight);
+	if (self_unread_for(now) > PCCE_SELF_PATIENCE) {
 		self_set_flag(PCCE_SELF_GAVE_UP);
-		__atomic_store_n(&head->stop, 1, __ATOMIC_RELAXED);
+		__atomic_store_n(&self_state.ring.head->stop, 1, __ATOMIC_RELAXED);
 	}
 }
 
@@ -172,66 +177,110 @@ static int unwind_stack(struct pcce_thread *t, ucontext_t *uc, int *complete)
 	return n;
 }
 
+/* Is there an unwinder that may run here? libunwind makes system calls. */
+static bool can_unwind(const struct pcce_thread *t)
+{
+	return self_state.unwind && t->stack && !is_confined(CONFINED);
+}
+
+/* Puts the sample into the ring. s: without time, page and what is gathered. Returns false if there
+ * is no room. */
+static bool put_sample(struct pcce_sample *s, const struct gathered *g, const uint64_t *stack,
+		       uint32_t type)
+{
+	const struct pcce_page *page = &pcce_page;
+	struct pcce_self_sample *to;
+
+	modules_describe(s->ip);
+	describe_sites(g);
+	/* After the modules: no module that the sample needs is described later than this. */
+	s->time = self_now();
+	s->pid = self_state.pid;
+	s->tid = page->tid;
+	s->id = page->id;
+	s->ext = page->ext;
+	s->flags |= g->flags;
+	s->n_entries = g->stack.n_entries;
+	s->n_segments = g->n_segments;
+	s->n_below = g->stack.n_below;
+	s->cpu = (uint32_t)sched_getcpu();
+	s->below = g->stack.below;
+	to = ring_reserve(&self_state.ring,
+			  sizeof(*to) + s->n_entries * sizeof(struct pcce_entry) +
+				  s->n_segments * sizeof(struct pcce_segment) +
+				  s->n_stack * sizeof(*stack),
+			  type);
+	if (!to)
+		return false;
+	to->sample = *s;
+	write_stack(g, to + 1, stack, s->n_stack);
+	ring_commit(&self_state.ring, to);
+	return true;
+}
+
 void self_sample(struct pcce_thread *t, ucontext_t *context, uint32_t weight)
 {
 	ucontext_t *uc = interrupted_code(context);
 	const greg_t *regs = uc->uc_mcontext.gregs;
-	const struct pcce_page *page = &pcce_page;
-	struct pcce_self_sample *s;
-	struct gathered g;
-	uint32_t flags;
-	/* libunwind makes system calls. */
-	bool unwinds = self_state.unwind && t->stack && !is_confined(CONFINED);
+	struct pcce_sample s = {
+		.ip = (uint64_t)regs[REG_RIP],
+		.r11 = (uint64_t)regs[REG_R11],
+		.sp = (uint64_t)regs[REG_RSP],
+		.weight = weight,
+	};
+	bool unwinds = can_unwind(t);
 	int n_stack = 0, complete = 0;
-	uint64_t now;
+	struct gathered g;
 
 	if (unwinds)
 		n_stack = unwind_stack(t, uc, &complete);
 	gather_stack(&g, t->sent);
-	flags = g.flags;
-	modules_describe((uint64_t)regs[REG_RIP]);
-	describe_sites(&g);
-	/* After the modules: no module that the sample needs is described later than this. */
-	now = self_now();
 	if (unwinds) {
-		flags |= PCCE_SAMPLE_STACK;
+		s.flags |= PCCE_SAMPLE_STACK;
 		if (n_stack <= 0 || !complete || !is_outermost(t, t->stack[n_stack - 1]))
-			flags |= PCCE_SAMPLE_UNWIND_BAD;
+			s.flags |= PCCE_SAMPLE_UNWIND_BAD;
 		if (n_stack < 0)
 			n_stack = 0;
-	} else if (self_state.want_copy && t->stack && !(flags & PCCE_SAMPLE_OUTSIDE)) {
+	} else if (self_state.want_copy && t->stack && !(g.flags & PCCE_SAMPLE_OUTSIDE)) {
 		n_stack = (int)copy_stack(regs, t->stack);
-		flags |= PCCE_SAMPLE_COPY;
+		s.flags |= PCCE_SAMPLE_COPY;
 	}
-	s = ring_reserve(&self_state.ring,
-			 sizeof(*s) + g.stack.n_entries * sizeof(struct pcce_entry) +
-				 g.n_segments * sizeof(struct pcce_segment) + (size_t)n_stack * 8,
-			 PCCE_SELF_SAMPLE);
-	if (!s) {
-		lose_sample(now, weight);
-		return;
-	}
-	s->sample = (struct pcce_sample){
-		.time = now,
-		.pid = self_state.pid,
-		.tid = page->tid,
-		.ip = (uint64_t)regs[REG_RIP],
-		.r11 = (uint64_t)regs[REG_R11],
-		.id = page->id,
-		.ext = page->ext,
-		.flags = flags,
-		.weight = weight,
-		.n_entries = g.stack.n_entries,
-		.n_segments = g.n_segments,
-		.n_below = g.stack.n_below,
-		.n_stack = (uint32_t)n_stack,
-		.cpu = (uint32_t)sched_getcpu(),
-		.sp = (uint64_t)regs[REG_RSP],
-		.below = g.stack.below,
-	};
-	write_stack(&g, s + 1, t->stack, (size_t)n_stack);
-	ring_commit(&self_state.ring, s);
-	t->sent = g.chosen.last;
+	s.n_stack = (uint32_t)n_stack;
+	if (put_sample(&s, &g, t->stack, PCCE_SELF_SAMPLE))
+		t->sent = g.chosen.last;
+	else
+		self_lose_sample(s.time, weight);
+}
+
+/* Unwinds the stack from the call that returns to `caller`. Sets *stack to the sample's return
+ * addresses, which begin with ip, and returns how many they are. */
+static uint32_t unwind_caller(struct pcce_thread *t, struct pcce_sample *s, uint64_t caller,
+			      const uint64_t **stack)
+{
+	int complete = 0, n = unwind_stack(t, NULL, &complete), at = 0;
+
+	s->flags |= PCCE_SAMPLE_STACK;
+	while (at < n && t->stack[at] != caller)
+		at++;
+	if (at >= n || !complete || !is_outermost(t, t->stack[n - 1]))
+		s->flags |= PCCE_SAMPLE_UNWIND_BAD;
+	if (at >= n)
+		return 0;
+	if (s->ip != caller && at > 0)
+		t->stack[--at] = s->ip;
+	*stack = t->stack + at;
+	return (uint32_t)(n - at);
+}
+
+bool self_sample_allocation(struct pcce_thread *t, struct pcce_sample *s, uint64_t caller)
+{
+	const uint64_t *stack = NULL;
+	struct gathered g;
+
+	s->flags = 0;
+	s->n_stack = can_unwind(t) ? unwind_caller(t, s, caller, &stack) : 0;
+	gather_stack(&g, 0);
+	return put_sample(s, &g, stack, PCCE_SELF_ALLOCATION);
 }
 
 void self_sample_begin(void)

@@ -74,6 +74,10 @@ void self_thread_begin(struct pcce_thread *t)
 	}
 	report_thread(t->page->tid);
 	self_sample_thread_begin(t);
+	if (self_state.allocations) {
+		t->serial = __atomic_add_fetch(&self_state.threads, 1, __ATOMIC_RELAXED);
+		return;
+	}
 	t->has_stack = altstack_begin(t);
 	if (!t->has_stack) {
 		self_set_flag(PCCE_SELF_NO_STACK);
@@ -85,7 +89,7 @@ void self_thread_begin(struct pcce_thread *t)
 
 void self_thread_end(struct pcce_thread *t)
 {
-	bool was_sampled = t->sampled;
+	bool was_sampled = t->sampled || t->serial;
 
 	t->paused = false;
 	source_disarm(t);
@@ -119,8 +123,9 @@ void self_after_fork(struct pcce_thread *t, bool raw)
 		self_set_flag(PCCE_SELF_NO_UNWINDER);
 	}
 	self_state.pid = (uint32_t)raw_syscall0(SYS_getpid);
-	if (ring_open(&own, self_state.directory, self_state.ring_size, self_now(),
-		      self_state.pid) == 0) {
+	if (ring_open(&own, self_state.directory, self_state.ring_size, self_state.n_counters,
+		      self_now(), self_state.pid) == 0) {
+		own.head->flags |= parent.head->flags & (PCCE_SELF_HOOKED | PCCE_SELF_NEW_UNSEEN);
 		self_state.ring = own;
 		ring_close(&parent);
 	}
@@ -171,8 +176,8 @@ void self_start(void)
 	if (!self_state_read())
 		return;
 	local_clock_start();
-	ret = ring_open(&self_state.ring, self_state.directory, self_state.ring_size, self_now(),
-			self_state.pid);
+	ret = ring_open(&self_state.ring, self_state.directory, self_state.ring_size,
+			self_state.n_counters, self_now(), self_state.pid);
 	if (ret < 0) {
 		pcce_debug("cannot make a ring for the self sampler:", ret);
 		return;
@@ -181,7 +186,7 @@ void self_start(void)
 	report_process(PCCE_PROCESS_EXEC, 0);
 	if (!modules_begin())
 		self_set_flag(PCCE_SELF_NO_MAPS);
-	if (!signal_install(__pcce_sampling_entry)) {
+	if (!self_state.allocations && !signal_install(__pcce_sampling_entry)) {
 		self_set_flag(PCCE_SELF_SIGNAL_TAKEN);
 		return;
 	}

@@ -8,6 +8,7 @@
  *   altstack.c  the stack that the handler runs on
  *   source.c    what sends the signal: a perf event or a timer
  *   sample.c    one sample
+ *   allocation.c  a sample of an allocation, instead of the signal and its parts
  *   modules.c   where executable files are mapped
  *   ring.c      the ring
  *   local_libc.h     the C library functions of the handler
@@ -36,10 +37,12 @@ struct ring {
 	struct pcce_self_ring *head;
 	char *data; /* mapped twice in a row */
 	uint64_t mask;
+	struct pcce_self_counter *counters; /* head->n_counters; NULL: none */
 };
 
-int ring_open(struct ring *ring, const char *directory, uint64_t data_size, uint64_t now,
-	      uint32_t pid);
+/* n_counters: how many counters the ring gets, if there is room for them. */
+int ring_open(struct ring *ring, const char *directory, uint64_t data_size, uint64_t n_counters,
+	      uint64_t now, uint32_t pid);
 void ring_close(struct ring *ring);
 /* Returns room for a record of size bytes (rounded up), with size and type filled in. NULL if there
  * is no room. */
@@ -63,7 +66,10 @@ struct self_state {
 	int signal;
 	uint32_t pid;
 	uint64_t interval; /* ns of CPU time between samples */
-	uint64_t ring_size;
+	/* Bytes between samples of allocations, 1: every allocation; 0: CPU time is sampled. */
+	uint64_t allocations;
+	uint64_t threads; /* that have begun, if allocations are sampled */
+	uint64_t ring_size, n_counters;
 	bool want_verify, want_copy, want_task_clock, want_timer;
 	struct ring ring;
 	verify_unwind_fn *unwind;
@@ -93,6 +99,13 @@ void modules_describe_sites(const struct pcce_entry *entries, unsigned int n);
 void self_sample_begin(void);
 /* Puts a sample of the thread into the ring. */
 void self_sample(struct pcce_thread *t, ucontext_t *uc, uint32_t weight);
+/* Puts a sample of an allocation into the ring: s has ip, sp and kip. caller: the return address of
+ * the allocating function. Returns false if there is no room. */
+bool self_sample_allocation(struct pcce_thread *t, struct pcce_sample *s, uint64_t caller);
+/* Counts a sample that found no room in the ring. */
+void self_lose_sample(uint64_t now, uint32_t weight);
+/* How long ago the recorder last looked at the ring, in ns. */
+uint64_t self_unread_for(uint64_t now);
 /* Gives the thread what verify mode needs, and takes it back. */
 void self_sample_thread_begin(struct pcce_thread *t);
 void self_sample_thread_end(struct pcce_thread *t);

@@ -78,6 +78,9 @@ static bool take_flags(const char *p)
 		case PCCE_SELF_FLAG_TIMER:
 			self_state.want_timer = true;
 			break;
+		case PCCE_SELF_FLAG_MALLOC:
+			p = take_number(p, &self_state.allocations);
+			break;
 		case PCCE_SELF_FLAG_SIGNAL:
 			p = take_number(p, &number);
 			if (number == 0 || number >= NSIG)
@@ -120,7 +123,9 @@ static uint64_t choose_ring_size(void)
 
 	for (long i = 0; i < n / 8; i++)
 		cpus += count_bits(mask[i]);
-	bytes = 1000000000 / self_state.interval * (cpus ? cpus : 1) *
+	/* Contexts of allocations come fast while a program begins. */
+	bytes = (self_state.allocations ? 4096 : 1000000000 / self_state.interval) *
+		(cpus ? cpus : 1) *
 		(self_state.want_copy	  ? 8192
 		 : self_state.want_verify ? 4096
 					  : 1024);
@@ -138,5 +143,7 @@ bool self_state_read(void)
 		return false;
 	self_state.pid = (uint32_t)raw_syscall0(SYS_getpid);
 	self_state.ring_size = choose_ring_size();
+	if (self_state.allocations == 1 && !self_state.want_verify)
+		self_state.n_counters = PCCE_SELF_COUNTERS;
 	return true;
 }

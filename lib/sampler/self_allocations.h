@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Turns what the rings say of allocations into events (include/pcce/selfring.h). A sample that says
+ * what a counter means waits for the sums of the counter.
+ */
+#ifndef PCCE_SAMPLER_SELF_ALLOCATIONS_H
+#define PCCE_SAMPLER_SELF_ALLOCATIONS_H
+
+#include <pcce/selfring.h>
+#include "stream/stream.h"
+
+/* The samples of a ring's counters. */
+struct self_allocations {
+	struct pcce_sample **of; /* n_counters; NULL: the counter has no sample */
+	uint64_t n_counters;
+};
+
+/* Takes the sample of a record PCCE_SELF_ALLOCATION: passes it on, or keeps a copy for its counter.
+ * 0, or -errno; -EBADMSG: it is malformed. */
+int self_allocations_take(struct self_allocations *a, struct pcce_sample *s, struct stream *to);
+
+/* Passes on the sums of all counters. No process may add to them. 0 or -errno. */
+int self_allocations_sum(struct self_allocations *a, const struct pcce_self_counter *counters,
+			 struct stream *to);
+
+void self_allocations_free(struct self_allocations *a);
+
+#endif

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/*
+ * Samples allocations, which libpcce-malloc.so reports (include/pcce/allocation.h).
+ *
+ * If each allocation is a sample, then one that goes into the ring would cost more than the
+ * allocation, and the recording would be too large. So the ring gets a sample for each context of
+ * each thread, once, and a counter counts (include/pcce/selfring.h). A context is recognized by its
+ * name (context_id.c), whose price does not depend on depth. To this the counter's key adds the
+ * thread and the allocating function.
+ *
+ * All other samples go into the ring: those by bytes, which are rare, those of verify mode, whose
+ * stacks are to be compared, and those of contexts for which no counter is left. If the ring is
+ * full, and each allocation is a sample, the thread waits as long as the recorder reads.
+ */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include <pcce/allocation.h>
+#include <pcce/dictionary.h>
+#include "base/confined.h"
+#include "self/self.h"
+#include "base/syscall.h"
+
+#define PROBES 64
+#define PAUSE_NS 1000000
+#define PATIENCE_NS 1000000000ULL /* without a look of the recorder at the ring */
+
+__attribute__((visibility("default"))) __typeof__(pcce_allocation_begin) pcce_allocation_begin;
+__attribute__((visibility("default"))) __typeof__(pcce_allocation_take) pcce_allocation_take;
+
+__u64 pcce_allocation_begin(__u32 new_unseen)
+{
+	if (pcce_runtime_init())
+		pcce_thread_begin();
+	if (!self_state.allocations || !self_state.active)
+		return 0;
+	self_set_flag(PCCE_SELF_HOOKED | (new_unseen ? PCCE_SELF_NEW_UNSEEN : 0));
+	return self_state.allocations;
+}
+
+static uint64_t key_of(const struct pcce_thread *t, const void *function, uint64_t caller)
+{
+	struct pcce_id id;
+	uint64_t word[2], at;
+
+	state_name_unlisted(&id, caller);
+	memcpy(word, id.bytes, sizeof(word));
+	/* Without a context, the sample has only its place. */
+	at = word[1] ? (uint64_t)(uintptr_t)function : caller;
+	return pcce_name_mix(word[0] ^ pcce_name_mix(at + pcce_name_rotate(t->serial, 40))) | 1;
+}
+
+/* Returns the counter of a key, or NULL: none is left for it. */
+static struct pcce_self_counter *counter_of(const struct ring *ring, uint64_t key)
+{
+	for (uint64_t i = 0; i < PROBES; i++) {
+		struct pcce_self_counter *c =
+			&ring->counters[((key >> 1) + i) & (self_state.n_counters - 1)];
+		uint64_t there = __atomic_load_n(&c->key, __ATOMIC_RELAXED);
+
+		if (!there && __atomic_compare_exchange_n(&c->key, &there, key, false,
+							  __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			return c;
+		if (there == key)
+			return c;
+	}
+	return NULL;
+}
+
+/* Waits until there may be room in the ring. Returns false if that is hopeless. */
+static bool wait_for_room(void)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+
+	if (self_state.allocations != 1 || is_confined(CONFINED) ||
+	    __atomic_load_n(&self_state.ring.head->stop, __ATOMIC_RELAXED) ||
+	    self_unread_for(self_now()) > PATIENCE_NS)
+		return false;
+	raw_syscall2(SYS_nanosleep, &pause, NULL);
+	return true;
+}
+
+/* Returns false if there is no room. */
+static bool put_allocation(struct pcce_thread *t, struct pcce_sample *s, uint64_t caller)
+{
+	do {
+		if (self_sample_allocation(t, s, caller))
+			return true;
+	} while (wait_for_room());
+	return false;
+}
+
+static void take_allocation(struct pcce_thread *t, const void *function, uint64_t caller,
+			    uint64_t bytes)
+{
+	struct ring *ring = &self_state.ring;
+	struct pcce_self_counter *counter = NULL;
+	/* As in capture.c: if ext names the call, then the allocating function is innermost. */
+	struct pcce_sample s = {
+		.ip = state_is_of_call(caller) ? (uint64_t)(uintptr_t)function : caller,
+		.sp = bytes,
+		.weight = 1,
+	};
+
+	if (ring->counters)
+		counter = counter_of(ring, key_of(t, function, caller));
+	if (!counter) {
+		if (!put_allocation(t, &s, caller))
+			self_lose_sample(self_now(), 1);
+		return;
+	}
+	__atomic_add_fetch(&counter->samples, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&counter->bytes, bytes, __ATOMIC_RELAXED);
+	if (__atomic_load_n(&counter->announced, __ATOMIC_RELAXED))
+		return;
+	/* If this fails, the next allocation of the context tries again. */
+	s.kip = 1 + (uint64_t)(counter - ring->counters);
+	if (put_allocation(t, &s, caller))
+		__atomic_store_n(&counter->announced, 1, __ATOMIC_RELAXED);
+}
+
+void pcce_allocation_take(const void *function, __u64 caller, __u64 bytes)
+{
+	struct pcce_thread *t = pcce_thread_self();
+	int saved_errno = errno;
+
+	if (!self_state.active || !self_state.allocations ||
+	    __atomic_load_n(&self_state.ring.head->stop, __ATOMIC_RELAXED))
+		return;
+	/* The unwinder may allocate. */
+	if (self_state.unwind) {
+		if (t->in_handler)
+			return;
+		t->in_handler = true;
+	}
+	take_allocation(t, function, caller, bytes);
+	t->in_handler = false;
+	errno = saved_errno;
+}
