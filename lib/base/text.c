@@ -10,6 +10,21 @@ double text_percent(uint64_t part, uint64_t all)
 	return all ? 100.0 * part / all : 0.0;
 }
 
+void text_bytes(char *to, size_t size, uint64_t bytes)
+{
+	static const char units[] = "KMGTPE";
+	double n = (double)bytes;
+	size_t unit = 0;
+
+	if (bytes < 1024) {
+		snprintf(to, size, "%u B", (unsigned int)bytes);
+		return;
+	}
+	for (n /= 1024; n >= 1023.95; n /= 1024)
+		unit++;
+	snprintf(to, size, "%.1f %ciB", n, units[unit]);
+}
+
 const char *text_base(const char *path)
 {
 	const char *slash = strrchr(path, '/');

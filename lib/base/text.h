@@ -13,6 +13,8 @@
 
 /* Returns part as a percentage of all; 0 if all is 0. */
 double text_percent(uint64_t part, uint64_t all);
+/* Writes a number of bytes with a unit: "512 B", "1.5 KiB". */
+void text_bytes(char *to, size_t size, uint64_t bytes);
 /* Returns the last component of a path, within it. */
 const char *text_base(const char *path);
 /* Returns the length of the character at text, which is not empty. Sets *good to false if people

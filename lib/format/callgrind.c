@@ -67,6 +67,7 @@ static void callgrind_put_file(const struct writer *w, uint32_t function, uint32
 static void callgrind_put_head(const struct writer *w)
 {
 	const struct profile *p = w->p;
+	const char *event = w->unit.clock ? "ns" : w->unit.bytes ? "B" : "Ev";
 	char buffer[4096];
 
 	fputs("# callgrind format\nversion: 1\ncreator: pcce " PCCE_VERSION "\n", w->out);
@@ -74,9 +75,11 @@ static void callgrind_put_head(const struct writer *w)
 	fprintf(w->out, "desc: Trigger: samples of %s\n",
 		text_clean(p->event, buffer, sizeof(buffer)));
 	fprintf(w->out, "positions: line\n");
-	fprintf(w->out, "event: %s : %s\n", w->unit.clock ? "ns" : "Ev",
-		w->unit.clock ? "Nanoseconds" : text_clean(p->event, buffer, sizeof(buffer)));
-	fprintf(w->out, "events: %s\n", w->unit.clock ? "ns" : "Ev");
+	fprintf(w->out, "event: %s : %s\n", event,
+		w->unit.clock	? "Nanoseconds"
+		: w->unit.bytes ? "Allocated bytes"
+				: text_clean(p->event, buffer, sizeof(buffer)));
+	fprintf(w->out, "events: %s\n", event);
 	fprintf(w->out, "summary: %llu\n", (unsigned long long)(w->sums.total * w->unit.scale));
 }
 

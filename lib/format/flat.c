@@ -21,6 +21,12 @@ static void print_function_row(const struct profile *p, const struct format_opti
 		frame_text_costs(p, row->self, row->cost, row->total_cost, out);
 	else
 		fprintf(out, "  %8llu", (unsigned long long)row->samples);
+	if (format_unit(p).bytes) {
+		text_bytes(buffer, sizeof(buffer), row->self);
+		fprintf(out, "  %10s", buffer);
+		text_bytes(buffer, sizeof(buffer), row->total);
+		fprintf(out, "  %11s", buffer);
+	}
 	fprintf(out, "  %s",
 		text_clean(symbol_table_shown(p->names, row->name), buffer, sizeof(buffer)));
 	if (row->file)
@@ -47,6 +53,8 @@ int format_flat(const struct profile *p, const struct format_options *o, FILE *o
 		frame_text_costs_head(p, out);
 	else
 		fputs("   samples", out);
+	if (format_unit(p).bytes)
+		fputs("  self bytes  total bytes", out);
 	fputs("  function\n", out);
 	for (size_t i = 0; i < f.n; i++)
 		if (text_percent(f.rows[i].total, p->tree.nodes[0].total) >= o->min_percent ||

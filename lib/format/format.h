@@ -73,6 +73,8 @@ struct format_unit {
 	const char *type, *unit; /* pprof's words */
 	uint64_t scale;		 /* value of one unit of weight */
 	bool clock;		 /* the unit is nanoseconds */
+	bool bytes;		 /* the unit is bytes, and each sample an allocation */
+	const char *samples;	 /* pprof's word for the number of samples */
 };
 struct format_unit format_unit(const struct profile *p);
 /* The unit of one of several events. */

@@ -179,6 +179,10 @@ void frame_text_head(const struct profile *p, FILE *out)
 	if (p->stats.samples != p->all_samples)
 		fprintf(out, "of %llu ", (unsigned long long)p->all_samples);
 	fputs("samples", out);
+	if (format_unit(p).bytes) {
+		text_bytes(buffer, sizeof(buffer), p->stats.weight);
+		fprintf(out, ", %s,", buffer);
+	}
 	if (*p->event)
 		fprintf(out, " of %s", text_clean(p->event, buffer, sizeof(buffer)));
 	if (*p->command)

@@ -316,7 +316,7 @@ static int pprof_put_head(struct writer *w)
 		const struct format_unit *unit = i ? &w->values_of[i - 1].unit : NULL;
 
 		pprof_type__init(&list[i]);
-		list[i].type = pprof_text(w, unit ? unit->type : "samples");
+		list[i].type = pprof_text(w, unit ? unit->type : first->samples);
 		list[i].unit = pprof_text(w, unit ? unit->unit : "count");
 		types[i] = &list[i];
 		if (list[i].type < 0 || list[i].unit < 0)

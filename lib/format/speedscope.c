@@ -132,7 +132,10 @@ static int speedscope_put_thread(struct writer *w, uint32_t thread)
 	fputs("],\n\"weights\":[", w->out);
 	speedscope_put_weights(w, all);
 	fprintf(w->out, "],\n\"unit\":\"%s\",\"startValue\":0,\"endValue\":%llu}",
-		w->unit.clock ? "nanoseconds" : "none", (unsigned long long)total);
+		w->unit.clock	? "nanoseconds"
+		: w->unit.bytes ? "bytes"
+				: "none",
+		(unsigned long long)total);
 	return 0;
 }
 

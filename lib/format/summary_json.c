@@ -73,6 +73,8 @@ json_t *summary_of_recording(const struct profile *p)
 	int r = 0;
 
 	r |= json_object_set_new(o, "event", json_clean_string(p->event));
+	if (format_unit(p).bytes)
+		r |= json_object_set_new(o, "unit", json_string("bytes"));
 	r |= json_object_set_new(o, "command", json_clean_string(p->command));
 	r |= json_object_set_new(o, "sampler", json_clean_string(p->sampler));
 	r |= json_object_set_new(o, "host", json_clean_string(p->host));

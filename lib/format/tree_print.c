@@ -25,6 +25,7 @@ struct printer {
 	uint64_t all, least, least_cost; /* branches lighter than both are left out */
 	bool errors;			 /* the recording is a summary: shares may lack something */
 	bool costs;			 /* there are columns of what calls cost */
+	bool bytes;			 /* there is a column of bytes */
 	struct level *levels;
 	char *lines; /* whether a vertical line passes through this column */
 	size_t capacity;
@@ -69,9 +70,14 @@ static struct level open_level(const struct printer *pr, uint32_t node, size_t c
 static void print_shares(const struct printer *pr, uint64_t total, const struct cct_node *n)
 {
 	bool colors = pr->o->options->colors;
+	char bytes[32];
 
 	frame_text_percent(colors, 6, 1, text_percent(total, pr->all), pr->o->out);
 	fputs("  ", pr->o->out);
+	if (pr->bytes) {
+		text_bytes(bytes, sizeof(bytes), total);
+		fprintf(pr->o->out, "%10s  ", bytes);
+	}
 	if (pr->o->upwards)
 		return;
 	if (n)
@@ -180,6 +186,7 @@ int tree_print(const struct tree_print *o)
 		.all = o->tree->nodes[0].total,
 		.errors = o->profile->summary.phi > 0,
 		.costs = o->profile->cost.event && !o->upwards,
+		.bytes = format_unit(o->profile).bytes,
 	};
 	int r;
 
@@ -187,10 +194,11 @@ int tree_print(const struct tree_print *o)
 	pr.least += !pr.least;
 	pr.least_cost = o->tree->nodes[0].total_cost * (o->options->min_percent / 100.0);
 	pr.least_cost += !pr.least_cost;
-	fputs(o->upwards  ? "\n  share"
-	      : pr.errors ? "\n  total     self    error"
-			  : "\n  total     self",
-	      o->out);
+	fputs(o->upwards ? "\n  share" : "\n  total", o->out);
+	if (pr.bytes)
+		fputs("       bytes", o->out);
+	if (!o->upwards)
+		fputs(pr.errors ? "     self    error" : "     self", o->out);
 	if (pr.costs)
 		frame_text_costs_head(o->profile, o->out);
 	fputc('\n', o->out);

@@ -30,7 +30,7 @@ char *format_short_origin(const struct profile *p, const struct thread *t)
 }
 
 /* Modifiers may follow the name. */
-static bool is_clock(const char *event, const char *name)
+static bool is_event(const char *event, const char *name)
 {
 	size_t length = strcspn(event, ":");
 
@@ -39,12 +39,24 @@ static bool is_clock(const char *event, const char *name)
 
 static struct format_unit unit_of(const char *event, uint64_t frequency, uint64_t period)
 {
-	struct format_unit u = {.type = *event ? event : "events", .unit = "count", .scale = 1};
+	struct format_unit u = {.type = *event ? event : "events",
+				.unit = "count",
+				.scale = 1,
+				.samples = "samples"};
 
+	if (is_event(event, "malloc")) {
+		u.bytes = true;
+		u.type = "alloc_space";
+		u.unit = "bytes";
+		/* Samples by bytes are not the allocations. */
+		if (period <= 1)
+			u.samples = "alloc_objects";
+		return u;
+	}
 	/* A sample of a clock event is worth one period in nanoseconds, given directly or by the
 	 * frequency. */
-	if (!is_clock(event, "cpu-clock") && !is_clock(event, "task-clock") &&
-	    !is_clock(event, "off-cpu"))
+	if (!is_event(event, "cpu-clock") && !is_event(event, "task-clock") &&
+	    !is_event(event, "off-cpu"))
 		return u;
 	if (!frequency && !period)
 		return u;
@@ -65,7 +77,8 @@ struct format_unit format_event_unit(const struct profile *p, uint32_t event, co
 	const struct recording_rate rate = profile_event_facts(p, event).rate;
 	struct format_unit u = unit_of(name, rate.frequency, rate.period);
 
-	u.type = name;
+	if (!u.bytes)
+		u.type = name;
 	return u;
 }
 

@@ -7,13 +7,25 @@
 #include "view/columns.h"
 #include "view/source.h"
 
+/* Writes a number of bytes as wide as a column, such as 1.5K. */
+static void put_short_bytes(char *to, size_t size, uint64_t n)
+{
+	char bytes[32];
+
+	text_bytes(bytes, sizeof(bytes), n);
+	bytes[strcspn(bytes, "i")] = 0;
+	snprintf(to, size, "%8s", bytes);
+}
+
 static int put_share(const struct view_share *s, int y, int x, uint64_t part)
 {
 	double percent = text_percent(part, s->all);
 	enum screen_look look = percent >= 5 ? LOOK_HOT : percent >= 0.5 ? LOOK_WARM : LOOK_PLAIN;
 	char text[32];
 
-	if (s->counts)
+	if (s->counts && s->bytes)
+		put_short_bytes(text, sizeof(text), part);
+	else if (s->counts)
 		snprintf(text, sizeof(text), " %7llu", (unsigned long long)part);
 	else
 		snprintf(text, sizeof(text), "%7.1f%%", percent);

@@ -14,6 +14,7 @@ struct view_share {
 	const struct symbol_table *names;
 	uint64_t all;	/* 100 percent */
 	bool counts;	/* numbers instead of percentages */
+	bool bytes;	/* the numbers are bytes */
 	regex_t search; /* valid if searching */
 	bool searching;
 	bool upwards; /* children are callers */

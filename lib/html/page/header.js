@@ -30,6 +30,7 @@ function factsLine(f) {
 		facts.push(
 			(f.was ? count(f.was.samples) + ' → ' : '') +
 				plural(f.samples, 'sample') +
+				(f.unit ? ', ' + amount(p, sumOf(full)) : '') +
 				(f.event ? ' of ' + f.event : '')
 		);
 	if (comparing() && totalChange()) facts.push(totalChange());
@@ -170,7 +171,7 @@ function showTags() {
 			el(
 				'span',
 				{ class: 'soft' },
-				`${plural(weight, 'sample')} selected, ${part} of all`
+				`${amountInWords(p, weight)} selected, ${part} of all`
 			)
 		);
 		if (thinned && (state.threads || state.range))

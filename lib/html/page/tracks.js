@@ -48,10 +48,10 @@ function trackWeight(p, track) {
 	return sum;
 }
 
-function trackTitle(track, weight) {
+function trackTitle(p, track, weight) {
 	const { origin } = track.threads[0],
 		created = track.threads.length === 1 && origin ? '; created by ' + origin : '',
-		samples = plural(weight, 'sample');
+		samples = amountInWords(p, weight);
 	return `${track.label}: ${samples}${created}; Ctrl + click: select several`;
 }
 
@@ -102,13 +102,13 @@ class Tracks {
 			'button',
 			{
 				class: 'track',
-				title: trackTitle(track, weight),
+				title: trackTitle(this.p, track, weight),
 				'aria-pressed': 'false',
 				onclick: e =>
 					this.choose(track, e.ctrlKey || e.metaKey || e.shiftKey),
 			},
 			el('span', { class: 'text' }, track.label),
-			el('span', { class: 'soft' }, count(weight))
+			el('span', { class: 'soft' }, amount(this.p, weight))
 		);
 	}
 	set(threads, range) {

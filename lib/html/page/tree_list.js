@@ -63,7 +63,7 @@ class TreeList {
 		if (comparing) return changeCells(item.total, item.totalBefore, all, allBefore);
 		const out = [
 			barCell(item.total, all, colour(item)),
-			cell('number', count(item.total)),
+			cell('number', this.options.amount(item.total)),
 		];
 		if (!inverted) out.push(cell('number', item.self ? percent(item.self, all) : ''));
 		return out;

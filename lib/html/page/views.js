@@ -209,6 +209,7 @@ function treeMaker(inverted, host) {
 		...listOptions(inverted),
 		select: item => select(tree, item.node),
 		totals: () => totalsOf(tree),
+		amount: n => amount(tree.profile, n),
 	});
 	return {
 		list,

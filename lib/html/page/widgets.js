@@ -50,6 +50,18 @@ function seconds(s) {
 						? (s * 1e9).toFixed(0) + ' ns'
 						: '0 s';
 }
+function bytes(n) {
+	const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'];
+	let unit = 0;
+	for (; Math.abs(n) >= 1023.95 && unit < 6; unit++) n /= 1024;
+	return n.toFixed(unit ? 1 : 0) + ' ' + units[unit];
+}
+
+/* Returns a weight of a profile with its unit, if it has one. */
+const amount = (p, n) => (p.facts.unit === 'bytes' ? bytes(n) : count(n));
+const amountInWords = (p, n) =>
+	p.facts.unit === 'bytes' ? bytes(n) : plural(n, 'sample');
+
 const plural = (n, one, many = one + 's') => count(n) + ' ' + (n === 1 ? one : many);
 
 /* Returns a search for the functions with exactly this name. */
@@ -148,9 +160,9 @@ function nodeNumbers(tree, i, view) {
 			)
 		);
 		row(
-			'samples',
-			count(tree.totalBefore[i]),
-			count(tree.total[i]),
+			tree.profile.facts.unit || 'samples',
+			amount(tree.profile, tree.totalBefore[i]),
+			amount(tree.profile, tree.total[i]),
 			'z ' + d.z.toFixed(1)
 		);
 		const { sampleSeconds: is, sampleSecondsBefore: was } = tree.profile,
@@ -171,7 +183,7 @@ function nodeNumbers(tree, i, view) {
 		row(
 			'on this path',
 			percent(tree.total[i], all),
-			count(tree.total[i]),
+			amount(tree.profile, tree.total[i]),
 			...times(tree.total[i])
 		);
 		if (i && tree.depth[i] > 1)
@@ -181,8 +193,11 @@ function nodeNumbers(tree, i, view) {
 			);
 		return table;
 	}
-	row('total', percent(tree.total[i], all), count(tree.total[i]), ...times(tree.total[i]));
-	row('self', percent(tree.self[i], all), count(tree.self[i]), ...times(tree.self[i]));
+	for (const [name, w] of [
+		['total', tree.total[i]],
+		['self', tree.self[i]],
+	])
+		row(name, percent(w, all), amount(tree.profile, w), ...times(w));
 	if (i) row('share of its caller', percent(tree.total[i], tree.total[tree.parent[i]]));
 	if (view && i > view) row('share of this view', percent(tree.total[i], tree.total[view]));
 	return table;
@@ -211,7 +226,7 @@ function describe(tree, i) {
 	return [
 		labelOf(tree, i),
 		place,
-		count(tree.total[i]) + ' (' + percent(tree.total[i], all) + ')',
+		amount(tree.profile, tree.total[i]) + ' (' + percent(tree.total[i], all) + ')',
 		tree.inverted ? '' : 'self ' + percent(tree.self[i], all),
 		change,
 		...marksOf(tree, i),
