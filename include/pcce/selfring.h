@@ -172,8 +172,8 @@ enum pcce_self_type {
 /* The sums of the allocations of one context in one thread. */
 struct pcce_self_counter {
 	__u64 key;	 /* writers, compare and swap: a hash of context and thread; 0: free */
-	__u64 samples;	 /* writers, atomic add */
-	__u64 bytes;	 /* writers, atomic add */
+	__u64 samples;	 /* writer: one instruction; atomic add if there may be several */
+	__u64 bytes;	 /* the same */
 	__u32 announced; /* writers: 1 as soon as the ring has its record */
 	__u32 reserved;
 };

@@ -7,6 +7,10 @@
 #include "base/clock.h"
 #include "sampler/self_allocations.h"
 
+/* A program, or what has written to its ring, cannot make the recorder take all memory: further
+ * counters have no context, and what they count is lost. */
+#define BYTES_MAX ((size_t)1 << 30)
+
 static int put_allocations(const struct pcce_sample *s, uint64_t samples, uint64_t bytes,
 			   struct stream *to)
 {
@@ -42,12 +46,15 @@ int self_allocations_take(struct self_allocations *a, struct pcce_sample *s, str
 		return -EBADMSG;
 	s->n_stack = 0;
 	s->flags &= ~(PCCE_SAMPLE_STACK | PCCE_SAMPLE_FRAMES | PCCE_SAMPLE_COPY);
+	if (a->bytes > BYTES_MAX)
+		return 0;
 	if (!a->of)
 		a->of = calloc(a->n_counters, sizeof(struct pcce_sample *));
 	copy = a->of ? malloc(pcce_sample_size(s)) : NULL;
 	if (!copy)
 		return -ENOMEM;
 	memcpy(copy, s, pcce_sample_size(s));
+	a->bytes += pcce_sample_size(s);
 	free(a->of[counter - 1]);
 	a->of[counter - 1] = copy;
 	return 0;

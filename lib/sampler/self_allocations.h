@@ -13,6 +13,7 @@
 struct self_allocations {
 	struct pcce_sample **of; /* n_counters; NULL: the counter has no sample */
 	uint64_t n_counters;
+	size_t bytes; /* of the samples */
 };
 
 /* Takes the sample of a record PCCE_SELF_ALLOCATION: passes it on, or keeps a copy for its counter.

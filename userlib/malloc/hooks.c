@@ -92,7 +92,7 @@ static void *find_next(const char *name)
 	return dlsym(RTLD_NEXT, name);
 }
 
-static int find_module(struct dl_phdr_info *info, size_t size, void *arg)
+static int find_allocator_module(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	uint64_t at = *(const uint64_t *)arg;
 
@@ -115,7 +115,7 @@ static bool find_allocator(void)
 {
 	uint64_t at = (uint64_t)(uintptr_t)next.malloc;
 
-	dl_iterate_phdr(find_module, &at);
+	dl_iterate_phdr(find_allocator_module, &at);
 	return _Znwm && (uint64_t)(uintptr_t)_Znwm - allocator < allocator_size;
 }
 

@@ -38,16 +38,18 @@ __u64 pcce_allocation_begin(__u32 new_unseen)
 	return self_state.allocations;
 }
 
+/* The number of the thread tells apart processes that have one ring. */
 static uint64_t key_of(const struct pcce_thread *t, const void *function, uint64_t caller)
 {
+	struct pcce_name name;
 	struct pcce_id id;
-	uint64_t word[2], at;
 
 	state_name_unlisted(&id, caller);
-	memcpy(word, id.bytes, sizeof(word));
+	memcpy(&name, id.bytes, sizeof(name));
 	/* Without a context, the sample has only its place. */
-	at = word[1] ? (uint64_t)(uintptr_t)function : caller;
-	return pcce_name_mix(word[0] ^ pcce_name_mix(at + pcce_name_rotate(t->serial, 40))) | 1;
+	name = pcce_name_step(name, name.b ? (uint64_t)(uintptr_t)function : caller, t->serial,
+			      pcce_page.tid);
+	return (name.a ^ name.b) | 1;
 }
 
 /* Returns the counter of a key, or NULL: none is left for it. */
@@ -90,33 +92,52 @@ static bool put_allocation(struct pcce_thread *t, struct pcce_sample *s, uint64_
 	return false;
 }
 
+/* Returns a sample of an allocation, without what self_sample_allocation() fills in. As in
+ * capture.c: if ext names the call, then the allocating function is innermost. */
+static struct pcce_sample sample_of(const void *function, uint64_t caller, uint64_t bytes)
+{
+	return (struct pcce_sample){
+		.ip = state_is_of_call(caller) ? (uint64_t)(uintptr_t)function : caller,
+		.sp = bytes,
+		.weight = 1,
+	};
+}
+
+/* Adds to a counter. A thread with a serial number is alone in its counters, except for its signal
+ * handlers. These cannot interrupt an instruction. */
+static void add_to(__u64 *sum, uint64_t n, bool alone)
+{
+	if (alone)
+		__asm__ volatile("addq %1, %0" : "+m"(*sum) : "r"(n) : "cc");
+	else
+		__atomic_add_fetch(sum, n, __ATOMIC_RELAXED);
+}
+
 static void take_allocation(struct pcce_thread *t, const void *function, uint64_t caller,
 			    uint64_t bytes)
 {
 	struct ring *ring = &self_state.ring;
 	struct pcce_self_counter *counter = NULL;
-	/* As in capture.c: if ext names the call, then the allocating function is innermost. */
-	struct pcce_sample s = {
-		.ip = state_is_of_call(caller) ? (uint64_t)(uintptr_t)function : caller,
-		.sp = bytes,
-		.weight = 1,
-	};
+	struct pcce_sample s;
 
 	if (ring->counters)
 		counter = counter_of(ring, key_of(t, function, caller));
-	if (!counter) {
-		if (!put_allocation(t, &s, caller))
-			self_lose_sample(self_now(), 1);
-		return;
+	if (counter) {
+		add_to(&counter->samples, 1, t->serial);
+		add_to(&counter->bytes, bytes, t->serial);
+		if (__atomic_load_n(&counter->announced, __ATOMIC_RELAXED))
+			return;
 	}
-	__atomic_add_fetch(&counter->samples, 1, __ATOMIC_RELAXED);
-	__atomic_add_fetch(&counter->bytes, bytes, __ATOMIC_RELAXED);
-	if (__atomic_load_n(&counter->announced, __ATOMIC_RELAXED))
-		return;
-	/* If this fails, the next allocation of the context tries again. */
-	s.kip = 1 + (uint64_t)(counter - ring->counters);
-	if (put_allocation(t, &s, caller))
+	s = sample_of(function, caller, bytes);
+	if (counter)
+		s.kip = 1 + (uint64_t)(counter - ring->counters);
+	/* If a counter's sample finds no room, the next allocation of the context tries again. */
+	if (!put_allocation(t, &s, caller)) {
+		if (!counter)
+			self_lose_sample(self_now(), 1);
+	} else if (counter) {
 		__atomic_store_n(&counter->announced, 1, __ATOMIC_RELAXED);
+	}
 }
 
 void pcce_allocation_take(const void *function, __u64 caller, __u64 bytes)
