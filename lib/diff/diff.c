@@ -189,12 +189,13 @@ static int add_profile(struct diff *d, const struct profile *p, size_t *capacity
 }
 
 /* Returns the mean value of a sample. */
-static double sample_value(const struct profile *p, const char **unit)
+static double sample_value(const struct profile *p, const char **unit, const char **what)
 {
 	struct format_unit u = format_unit(p);
 	double weight = (double)p->tree.nodes[0].total * (double)u.scale;
 
 	*unit = u.clock ? "ms" : "";
+	*what = u.clock ? "time" : u.bytes ? "bytes" : "events";
 	return p->stats.samples ? weight / (double)p->stats.samples / (u.clock ? 1e6 : 1) : 0;
 }
 
@@ -205,8 +206,8 @@ int diff_new(const struct profile *before, const struct profile *now, enum diff_
 	int r;
 
 	*d = (struct diff){.before = before, .now = now, .names = now->names};
-	d->value_was = sample_value(before, &d->unit);
-	d->value_is = sample_value(now, &d->unit);
+	d->value_was = sample_value(before, &d->unit, &d->what);
+	d->value_is = sample_value(now, &d->unit, &d->what);
 	compare_builds(d);
 	d->by_names = by == DIFF_BY_NAMES || (by != DIFF_BY_CALLS && *d->other);
 	d->by_repetitions = by == DIFF_BY_CONTEXTS && !d->by_names;

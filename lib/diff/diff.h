@@ -32,6 +32,7 @@ struct diff {
 	bool by_names, by_repetitions;
 	double value_was, value_is; /* of a sample: of time in ms, else of the event */
 	const char *unit;	    /* "ms", or "" for other events */
+	const char *what;	    /* what the values are: "time", "bytes" or "events" */
 	char other[512];	    /* why the builds are different; "" if they are equal */
 };
 

@@ -165,9 +165,8 @@ static void print_absolute_head(const struct diff *d, FILE *out)
 		diff_absolute(d->was[0].total, d->value_was, d->tree.nodes[0].total, d->value_is);
 	int digits = *d->unit ? 1 : 0;
 
-	fprintf(out, "%s: %.*f%s%s before, %.*f%s%s now", *d->unit ? "time" : "events", digits,
-		c.share_was, *d->unit ? " " : "", d->unit, digits, c.share_is, *d->unit ? " " : "",
-		d->unit);
+	fprintf(out, "%s: %.*f%s%s before, %.*f%s%s now", d->what, digits, c.share_was,
+		*d->unit ? " " : "", d->unit, digits, c.share_is, *d->unit ? " " : "", d->unit);
 	if (c.share_was > 0)
 		fprintf(out, ": %+.1f%%", 100 * c.change / c.share_was);
 	fputc('\n', out);
@@ -175,6 +174,7 @@ static void print_absolute_head(const struct diff *d, FILE *out)
 
 int diff_text(const struct diff *d, const struct diff_options *o, FILE *out)
 {
+	char title[128];
 	int r;
 
 	print_recording("before:", o->names[0], d->before, out);
@@ -185,10 +185,9 @@ int diff_text(const struct diff *d, const struct diff_options *o, FILE *out)
 		*d->other ? ")" : "");
 	fprintf(out, "*, **, ***: at most 5, 1, 0.1%% of the changes with this or a stronger mark "
 		     "are due to chance\n");
-	r = print_table(d, DIFF_TOTALS, true,
-			*d->unit ? "Functions: total time (with callees), if both did equal work"
-				 : "Functions: total events (with callees), if both did equal work",
-			o, out);
+	snprintf(title, sizeof(title), "Functions: total %s (with callees), if both did equal work",
+		 d->what);
+	r = print_table(d, DIFF_TOTALS, true, title, o, out);
 	if (o->absolute) {
 		r = r ? r
 		      : print_table(d, DIFF_SELVES, true, "Functions: self (without callees)", o,
@@ -276,7 +275,7 @@ int diff_json(const struct diff *d, const struct diff_options *o, FILE *out)
 	fprintf(out, ",\n\"samples_before\":%llu,\"samples_now\":%llu,\n\"by\":\"%s\"",
 		(unsigned long long)d->was[0].total, (unsigned long long)d->tree.nodes[0].total,
 		d->by_names ? "names" : "calls");
-	fprintf(out, ",\n\"unit\":\"%s\"", *d->unit ? d->unit : "events");
+	fprintf(out, ",\n\"unit\":\"%s\"", *d->unit ? d->unit : d->what);
 	r = json_put_changes(d, DIFF_TOTALS, "totals", o, out);
 	r = r ? r : json_put_changes(d, DIFF_SELVES, "selves", o, out);
 	r = r ? r : json_put_changes(d, DIFF_CONTEXTS, "contexts", o, out);
