@@ -56,6 +56,21 @@ static int offer_kernel_symbol(const uint64_t *addresses, size_t n, struct neare
 	return 0;
 }
 
+/* Parses "ADDRESS TYPE NAME[\tMODULE]". Returns the name and cuts what follows it, or NULL. Not by
+ * sscanf(), which takes as long as the kernel takes to write the file. */
+static char *parse_kallsyms_line(char *line, uint64_t *symbol, char *type)
+{
+	char *rest;
+
+	*symbol = strtoull(line, &rest, 16);
+	if (!*symbol || rest == line || rest[0] != ' ' || !rest[1] || rest[2] != ' ')
+		return NULL;
+	*type = rest[1];
+	rest += 3;
+	rest[strcspn(rest, " \t\n")] = 0;
+	return *rest ? rest : NULL;
+}
+
 static int read_kallsyms(FILE *f, const uint64_t *addresses, size_t n, struct nearest *nearest,
 			 bool *any)
 {
@@ -65,9 +80,9 @@ static int read_kallsyms(FILE *f, const uint64_t *addresses, size_t n, struct ne
 
 	while (!err && getline(&line, &capacity, f) > 0) {
 		uint64_t symbol;
-		char type, function[512];
+		char type, *function = parse_kallsyms_line(line, &symbol, &type);
 
-		if (sscanf(line, "%" SCNx64 " %c %511s", &symbol, &type, function) != 3 || !symbol)
+		if (!function)
 			continue;
 		*any = true;
 		if (strchr("tTwW", type))
@@ -126,8 +141,7 @@ int kallsyms_list(uint64_t **starts, size_t *n)
 		uint64_t symbol;
 		char type;
 
-		if (sscanf(line, "%" SCNx64 " %c", &symbol, &type) != 2 || !symbol ||
-		    !strchr("tTwW", type))
+		if (!parse_kallsyms_line(line, &symbol, &type) || !strchr("tTwW", type))
 			continue;
 		err = array_grow(starts, *n, sizeof(**starts));
 		if (!err)
