@@ -164,8 +164,9 @@ static __always_inline void move_upper_half(__u8 *to, __u32 n)
 		move_entries(page->entry + 12, upper + 12);
 }
 
-/* Searches all places for the page, if it is not where it was last time. */
-static __noinline __u64 find_thread_page(__u64 fsbase, struct sampler_control *control)
+/* Searches all places for the page, if it is not where it was last time. Not static, as
+ * copy_stack_part(). */
+__noinline __u64 find_thread_page(__u64 fsbase, struct sampler_control *control)
 {
 	__u32 i, n = n_offsets;
 
@@ -198,17 +199,40 @@ static __always_inline __u64 locate_thread_page(__u8 *to, __u64 fsbase,
 	return page && read_thread_page(to, page) ? page : 0;
 }
 
-/* Reads the unsent segments, behind the entries. Returns flags of the sample. */
-static __noinline __u32 read_new_segments(__u8 *to, struct pcce_page_stack *s, __u64 tid,
-					  struct sampler_control *control, __u32 *n_segments)
-{
-	__u64 at = HEAD + (__u64)s->n_entries * sizeof(struct pcce_entry), before;
-	__u32 index = (__u32)tid % SAMPLER_SENT, flags;
-	struct sampler_sent *known = bpf_map_lookup_elem(&sent, &index);
-	struct pcce_chosen chosen;
+struct unsent_segments {
+	struct pcce_page_stack stack;
+	__u64 tid;
+	__u64 at;    /* where they begin in their segment of the ring */
+	__u32 index; /* of that one */
+	__u32 n;     /* number of those that were read */
+};
 
-	if (!known || !control || !n_segments)
+/* Where they may begin. */
+#define SEGMENTS_AT_MAX (SAMPLER_SEGMENT_MAX + HEAD + PCCE_OFF_FULL)
+
+/* Reads the unsent segments behind the entries. Returns flags of the sample. Not static, as
+ * copy_stack_part(). */
+__noinline int read_new_segments(struct unsent_segments *unsent, struct sampler_control *control)
+{
+	const struct pcce_page_stack *s;
+	__u32 place, index, flags;
+	struct sampler_sent *known;
+	struct pcce_chosen chosen;
+	__u64 tid, at, before;
+	__u8 *to;
+
+	if (!unsent || !control)
 		return PCCE_SAMPLE_TRUNCATED;
+	s = &unsent->stack;
+	tid = unsent->tid;
+	at = unsent->at;
+	index = unsent->index;
+	place = (__u32)tid % SAMPLER_SENT;
+	known = bpf_map_lookup_elem(&sent, &place);
+	to = bpf_map_lookup_elem(&rings, &index);
+	if (!known || !to || at > SEGMENTS_AT_MAX)
+		return PCCE_SAMPLE_TRUNCATED;
+	to += at;
 	before = known->tid == tid ? known->generation : 0;
 	flags = pcce_choose_unsent(&chosen, s, before, read_user);
 	if (!(chosen.stored + chosen.kept)) {
@@ -216,15 +240,14 @@ static __noinline __u32 read_new_segments(__u8 *to, struct pcce_page_stack *s, _
 		control->generation = before;
 		return flags;
 	}
-	opaque(at);
 	/* The verifier knows nothing of what the ring has. So it follows the search once for all
 	 * numbers that it can find. */
 	*(volatile __u64 *)to = chosen.stored;
 	chosen.stored = *(volatile __u64 *)to;
-	if (at > HEAD + PCCE_OFF_FULL || chosen.stored > PCCE_SAMPLE_SEGMENTS ||
-	    !pcce_copy_segments((struct pcce_segment *)(to + at), s, &chosen, read_user))
+	if (chosen.stored > PCCE_SAMPLE_SEGMENTS ||
+	    !pcce_copy_segments((struct pcce_segment *)to, s, &chosen, read_user))
 		return PCCE_SAMPLE_TRUNCATED;
-	*n_segments = chosen.stored + chosen.kept;
+	unsent->n = chosen.stored + chosen.kept;
 	known->tid = tid;
 	known->generation = chosen.last;
 	return flags;
@@ -283,7 +306,7 @@ __noinline int copy_stack_part(struct stack_copy *copy)
 	__u64 at, from;
 	__u8 *to;
 
-	if (!copy)
+	if (!copy || !copy_stacks) /* then the verifier skips the rest */
 		return 0;
 	index = copy->index;
 	at = copy->at;
@@ -628,9 +651,18 @@ static __always_inline int fill_sample(void *ctx, struct event_context *event,
 			stack.below = head->base.id;
 			/* Usually all have been sent. */
 			if (!wait && (control->tid != (__u32)task->pid ||
-				      !pcce_all_sent(&stack, control->generation)))
-				flags |= read_new_segments(to, &stack, (__u32)task->pid, control,
-							   &n_segments);
+				      !pcce_all_sent(&stack, control->generation))) {
+				struct unsent_segments unsent = {
+					.stack = stack,
+					.tid = (__u32)task->pid,
+					.at = at + HEAD +
+					      (__u64)stack.n_entries * sizeof(struct pcce_entry),
+					.index = index,
+				};
+
+				flags |= read_new_segments(&unsent, control);
+				n_segments = unsent.n;
+			}
 		}
 	} else {
 		flags |= PCCE_SAMPLE_OUTSIDE;

@@ -26,6 +26,7 @@
 #include "sampler/bpf_load.h"
 #include "sampler/bpf_ring.h"
 
+#define MOST_FOLLOWED 100000
 #define SAMPLES 50     /* at least, of each shape */
 #define PATIENCE 60000 /* ms */
 #define ID 0x123456789aULL
@@ -144,6 +145,26 @@ static int follow_by_map(const struct loaded *l)
 	return bpf_map_update_elem(bpf_map__fd(l->skel->maps.processes), &key, &p, BPF_ANY);
 }
 
+/* Returns the most instructions that the verifier has followed in one of the programs. Kernels
+ * before 5.16 do not tell. */
+static unsigned int followed(const struct sampler_bpf *skel)
+{
+	unsigned int most = 0;
+	struct bpf_program *p;
+
+	bpf_object__for_each_program(p, skel->obj)
+	{
+		struct bpf_prog_info info = {0};
+		__u32 size = sizeof(info);
+
+		if (bpf_program__fd(p) >= 0 &&
+		    !bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &size) &&
+		    info.verified_insns > most)
+			most = info.verified_insns;
+	}
+	return most;
+}
+
 static bool load(const char *event, struct loaded *l)
 {
 	struct sampler_event config = {.period = 1};
@@ -174,6 +195,9 @@ static bool load(const char *event, struct loaded *l)
 		l->skel = NULL;
 	}
 	result(true, "%s: the kernel loads the program", event);
+	/* Each start of a recording pays for it. */
+	result(followed(l->skel) <= MOST_FOLLOWED, "%s: ... after %u instructions", event,
+	       followed(l->skel));
 	l->skel->bss->offsets[0] = (char *)&page - (char *)__builtin_thread_pointer();
 	l->skel->bss->n_offsets = 1;
 	system = l->kind == PERF_EVENT_TRACEPOINT || l->kind == PERF_EVENT_WAITS;
