@@ -130,48 +130,6 @@ static int check_privilege(struct error *why)
 	return error_set(why, -EPERM, "it needs the capabilities CAP_BPF and CAP_PERFMON, or root");
 }
 
-/* Loads and attaches the program of one event, and unloads it. */
-static int try_event(const struct sampler_event *e, enum sampler_copy copy, struct error *why)
-{
-	struct perf_event_attr attr;
-	struct bpf_program_config config = {
-		.attr = &attr, .copy = copy, .wait_period = 1, .running = true};
-	struct sampler_bpf *skel;
-	int event, err = perf_event_make_attr(e, &attr, &config.kind, why);
-
-	if (!err)
-		err = check_privilege(why);
-	if (err)
-		return err;
-	event = perf_event_create(&attr, 0, -1);
-	if (event < 0)
-		return perf_event_explain(e, -errno, why);
-	err = bpf_program_load(&config, &skel, why);
-	if (!err) {
-		err = config.kind == PERF_EVENT_WAITS
-			      ? 0
-			      : bpf_program_attach(skel, config.kind, event);
-		if (err)
-			error_set(why, 0, "cannot run a BPF program on the event %s: %s", e->name,
-				  strerror(-err));
-		sampler_bpf__destroy(skel);
-	}
-	close(event);
-	return err;
-}
-
-static int bpf_probe(const struct sampler_config *config, struct error *why)
-{
-	int err = 0;
-
-	if (config->verify)
-		return error_set(why, -EOPNOTSUPP,
-				 "it cannot read the stack, which --verify needs; use -b self");
-	for (uint32_t i = 0; i < config->n_events && !err; i++)
-		err = try_event(&config->events[i], config->copy, why);
-	return err;
-}
-
 /* ---- start ---------------------------------------------------------------------- */
 
 static void close_probe(struct probe *p)
@@ -224,6 +182,27 @@ static int load_probe(struct sampler *s, struct probe *p, struct error *why)
 	return bpf_program_load(&config, &p->skel, why);
 }
 
+/* Loads the program of an event, and tries it with one that does not count yet. */
+static int prepare_probe(struct sampler *s, struct probe *p, struct error *why)
+{
+	int event = perf_event_create(&p->attr, 0, -1), err;
+
+	if (event < 0)
+		return perf_event_explain(p->event, -errno, why);
+	err = load_probe(s, p, why);
+	if (!err && p->kind != PERF_EVENT_WAITS) {
+		err = bpf_program_attach(p->skel, p->kind, event);
+		if (err)
+			error_set(why, 0, "cannot run a BPF program on the event %s: %s",
+				  p->event->name, strerror(-err));
+	}
+	close(event);
+	/* Of a tracepoint, the program has run until now. */
+	if (!err)
+		p->tracepoint.missed = bpf_program_missed(p->skel);
+	return err;
+}
+
 static int prepare_probes(struct sampler *s, struct error *why)
 {
 	int err = 0;
@@ -234,26 +213,67 @@ static int prepare_probes(struct sampler *s, struct error *why)
 		p->event = &s->config.events[i];
 		err = perf_event_make_attr(p->event, &p->attr, &p->kind, why);
 	}
+	if (!err)
+		err = check_privilege(why);
 	for (uint32_t i = 0; i < s->config.n_events && !err; i++)
-		err = load_probe(s, &s->probes[i], why);
+		err = prepare_probe(s, &s->probes[i], why);
 	return err;
+}
+
+static int load_sampler(const struct sampler_config *config, struct sampler **out,
+			struct error *why)
+{
+	struct sampler *s = calloc(1, sizeof(*s));
+	int err;
+
+	*out = NULL;
+	if (!s)
+		return error_memory(why);
+	s->config = *config;
+	err = prepare_probes(s, why);
+	if (err)
+		bpf_destroy(s);
+	else
+		*out = s;
+	return err;
+}
+
+/* What the last probe loaded. A recording with the same events takes it over, since the kernel's
+ * check of a program takes long. */
+static struct sampler *probed;
+
+static int bpf_probe(const struct sampler_config *config, struct error *why)
+{
+	if (config->verify)
+		return error_set(why, -EOPNOTSUPP,
+				 "it cannot read the stack, which --verify needs; use -b self");
+	bpf_destroy(probed);
+	return load_sampler(config, &probed, why);
+}
+
+static struct sampler *take_probed(const struct sampler_config *config)
+{
+	struct sampler *s = probed;
+
+	if (!s || s->config.events != config->events || s->config.n_events != config->n_events ||
+	    s->config.target != config->target || s->config.copy != config->copy)
+		return NULL;
+	probed = NULL;
+	s->config = *config;
+	return s;
 }
 
 static int bpf_prepare(const struct sampler_config *config, struct sampler **out, struct error *why)
 {
-	struct sampler *s = calloc(1, sizeof(*s));
+	struct sampler *s = take_probed(config);
 	struct sampler_bpf *first;
-	int err = 0;
+	int err = s ? 0 : load_sampler(config, &s, why);
 
-	error_set(why, 0, "out of memory");
-	if (!s)
-		return -ENOMEM;
-	s->config = *config;
-	err = prepare_probes(s, why);
+	if (err)
+		return err;
 	first = first_program(s);
-	if (!err)
-		err = event_queue_open((int64_t *)first->bss->offsets, &first->bss->n_offsets,
-				       SAMPLER_OFFSETS, config->program, &s->delivery, why);
+	err = event_queue_open((int64_t *)first->bss->offsets, &first->bss->n_offsets,
+			       SAMPLER_OFFSETS, config->program, &s->delivery, why);
 	if (err)
 		goto fail;
 	err = bpf_ring_open(bpf_map__fd(first->maps.controls), bpf_map__fd(first->maps.rings),

@@ -33,6 +33,20 @@ load() {
 		exec "$@"' sh "./load-$2" $1
 }
 
+# What the probe of the sampler has loaded is used.
+if ! command -v strace >/dev/null; then
+	skip "a recording loads the program once" "strace is missing (package strace)"
+elif ! strace -o calls true 2>/dev/null; then
+	skip "a recording loads the program once" "strace cannot trace here"
+else
+	for event in cpu-clock:on_event off-cpu:on_switch; do
+		strace -f -o calls -e trace=bpf pcce-record -q -b bpf -e ${event%:*} -o once.data \
+			-- true >log 2>&1
+		is "${event%:*}: a recording loads the program once" \
+			"$(grep -c "prog_name=\"${event#*:}\"" calls)" 1
+	done
+fi
+
 for clang in $clangs; do
 	[ -x "load-$clang" ] || continue
 	for where in "" namespace; do
