@@ -55,7 +55,7 @@ int on_fork(__u64 *args)
 	if (p) {
 		struct sampler_process copy = *p;
 
-		bpf_map_update_elem(&processes, &to, &copy, BPF_ANY);
+		follow(to, &copy);
 	} else {
 		bpf_map_delete_elem(&processes, &to);
 	}
@@ -73,7 +73,7 @@ int on_exec(__u64 *args)
 		p->armed = 1;
 	/* The thread may have become the main thread: its old number is free. */
 	if (task && before != (__u32)task->pid)
-		bpf_map_delete_elem(&waits, &before);
+		leave_place(before);
 	return 0;
 }
 

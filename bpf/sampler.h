@@ -45,6 +45,9 @@
 /* Processes that a tracepoint recording can follow at a time. */
 #define SAMPLER_PROCESSES 16384
 
+/* Elements of a table that says for most processes that they are not followed. */
+#define SAMPLER_MAYBE 4096
+
 #define SAMPLER_SEGMENTS 2
 #define SAMPLER_SEGMENT_SHIFT_MAX 21 /* with room for the largest record still below 4 MB */
 #define SAMPLER_SEGMENT_MAX (1u << SAMPLER_SEGMENT_SHIFT_MAX)
@@ -116,6 +119,13 @@ struct sampler_sent {
 /* Threads whose waits can be sampled at a time. */
 #define SAMPLER_THREADS 16384
 
+/* Places for threads whose numbers have the same lower bits: a line of the cache. Numbers of
+ * threads mostly follow each other, so the sets fill evenly. */
+#define SAMPLER_PLACES 8
+struct sampler_set {
+	__u64 tid[SAMPLER_PLACES]; /* 0: free */
+};
+
 /* What is read of a thread page: its header and both halves. */
 #define SAMPLER_PAGE_BYTES \
 	(__builtin_offsetof(struct pcce_page, entry) + PCCE_OFF_HALF + PCCE_OFF_FULL)
@@ -128,9 +138,9 @@ struct sampler_wait {
 	__u64 tick;   /* ns from the beginning of this period to its tick */
 	__u32 ticked; /* the tick has passed */
 	__u32 reason; /* PCCE_WAIT_* */
-	/* When it left its CPU: registers, the address of its thread page, and what was read
-	 * there. page 0: it has none, or it is not known. */
-	__u64 ip, sp, r11, page;
+	/* When it left its CPU: the address of its thread page, and what was read there. 0: it has
+	 * none, or it is not known. */
+	__u64 page;
 	__u64 switches; /* the kernel's count of those of the thread; 0: nothing was noted */
 	__u32 pid, tid; /* the recorder's numbers; only if it waited when the recording began */
 	__u8 head[SAMPLER_PAGE_BYTES];

@@ -73,6 +73,8 @@ __s64 offsets[SAMPLER_OFFSETS];
 __u32 n_offsets;
 /* For tracepoints in a pid namespace: the process to follow, by the recorder's number. */
 __u32 wanted, wanted_armed;
+/* By the lower bits of the kernel's number of a process: 0: no such process is followed. */
+__u8 maybe_followed[SAMPLER_MAYBE];
 __u32 stack_bytes = PCCE_STACK_BYTES; /* of a stack that samples need */
 
 #define HEAD __builtin_offsetof(struct pcce_page, entry)
@@ -388,9 +390,11 @@ static __always_inline __u32 read_kernel_stack(void *ctx, const struct sampler_m
 
 #define NAMESPACES 33 /* 1 + the kernel's MAX_PID_NS_LEVEL */
 
-/* Returns the recorder's number of a thread in a pid namespace below the recorder's. */
-static __noinline __u32 recorder_pid(struct pid *pid)
+/* Returns the recorder's number of a thread in a pid namespace below the recorder's. address: that
+ * of its struct pid. Not static, as copy_stack_part(). */
+__noinline __u32 recorder_pid(__u64 address)
 {
+	struct pid *pid = (struct pid *)address;
 	__u32 i, level;
 	__u64 upids;
 
@@ -407,6 +411,12 @@ static __noinline __u32 recorder_pid(struct pid *pid)
 	return 0;
 }
 
+/* Returns the recorder's number of the task's process. */
+static __always_inline __u32 recorder_tgid(struct task_struct *task)
+{
+	return recorder_pid((__u64)BPF_CORE_READ(task, group_leader, thread_pid));
+}
+
 static __always_inline void identify_thread(struct task_struct *task, int other, __u32 *pid,
 					    __u32 *tid)
 {
@@ -414,8 +424,8 @@ static __always_inline void identify_thread(struct task_struct *task, int other,
 		struct bpf_pidns_info ns = {};
 
 		if (other || bpf_get_ns_current_pid_tgid(pidns_dev, pidns_ino, &ns, sizeof(ns))) {
-			ns.tgid = recorder_pid(task->group_leader->thread_pid);
-			ns.pid = recorder_pid(task->thread_pid);
+			ns.tgid = recorder_tgid(task);
+			ns.pid = recorder_pid((__u64)BPF_CORE_READ(task, thread_pid));
 		}
 		*pid = ns.tgid;
 		*tid = ns.pid;
@@ -425,18 +435,27 @@ static __always_inline void identify_thread(struct task_struct *task, int other,
 	*tid = task->pid;
 }
 
+static __always_inline void follow(__u32 tgid, const struct sampler_process *p)
+{
+	maybe_followed[tgid % SAMPLER_MAYBE] = 1;
+	bpf_map_update_elem(&processes, &tgid, p, BPF_ANY);
+}
+
 static __always_inline struct sampler_process *find_followed_process(struct task_struct *task)
 {
 	struct sampler_process fresh = {.armed = wanted_armed}, *p;
-	__u32 tgid;
+	/* Read once: another CPU clears it. */
+	__u32 first = *(volatile __u32 *)&wanted, tgid;
 
 	if (!task)
 		return NULL;
 	tgid = task->tgid;
+	if (!first && !maybe_followed[tgid % SAMPLER_MAYBE])
+		return NULL;
 	p = bpf_map_lookup_elem(&processes, &tgid);
-	if (p || !wanted || recorder_pid(task->group_leader->thread_pid) != wanted)
+	if (p || !first || recorder_tgid(task) != first)
 		return p;
-	bpf_map_update_elem(&processes, &tgid, &fresh, BPF_ANY);
+	follow(tgid, &fresh);
 	wanted = 0;
 	return bpf_map_lookup_elem(&processes, &tgid);
 }
@@ -604,12 +623,7 @@ static __always_inline int fill_sample(void *ctx, struct event_context *event,
 	to += at;
 	out = (struct pcce_sample *)(to + SAMPLER_SKIP);
 
-	if (wait) {
-		ip = wait->ip;
-		sp = wait->sp;
-		r11 = wait->r11;
-		flags = PCCE_SAMPLE_KERNEL;
-	} else if (event && event->cs & 3) {
+	if (event && event->cs & 3) {
 		ip = event->ip;
 		sp = event->sp;
 		r11 = event->r11;
@@ -621,8 +635,8 @@ static __always_inline int fill_sample(void *ctx, struct event_context *event,
 		opaque(sp);
 		opaque(r11);
 	} else {
-		struct pt_regs *regs =
-			(struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+		struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(
+			wait ? task : bpf_get_current_task_btf());
 
 		ip = regs->ip;
 		sp = regs->sp;
@@ -636,8 +650,7 @@ static __always_inline int fill_sample(void *ctx, struct event_context *event,
 	}
 
 	page = wait ? copy_thread_page(to, wait) : locate_thread_page(to, fsbase, control);
-	if (page && !wait &&
-	    belongs_to_other(task, system_call, ((const struct pcce_page *)to)->tid))
+	if (page && belongs_to_other(task, system_call, ((const struct pcce_page *)to)->tid))
 		page = 0;
 	if (page) {
 		const struct pcce_page *head = (const struct pcce_page *)to;

@@ -26,16 +26,32 @@
 /* The recorder sets it before loading. */
 const volatile __u64 wait_period; /* ns between two ticks */
 
+const volatile __u32 wait_sets = 1; /* a power of 2 */
+
+/* Which thread has which place. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* the recorder sets it: wait_sets */
+	__type(key, __u32);
+	__type(value, struct sampler_set);
+} sets SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* the recorder sets it: wait_sets * SAMPLER_PLACES */
+	__type(key, __u32);
+	__type(value, struct sampler_wait);
+} waits SEC(".maps");
+
+/* What on_begin() found, by threads. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1); /* the recorder sets it */
 	__type(key, __u32);
 	__type(value, struct sampler_wait);
-} waits SEC(".maps");
+} waiting SEC(".maps");
 
-/* Too large for the stack. */
-struct sampler_wait nothing; /* zeros */
-struct sampler_wait found;   /* by on_begin() */
+struct sampler_wait found; /* too large for the stack of on_begin() */
 
 /* States of a task, as the kernel defines them in sched.h. */
 #define TASK_UNINTERRUPTIBLE 2
@@ -51,8 +67,7 @@ static __always_inline __u32 task_state(struct task_struct *task)
 {
 	struct task_struct___old *old = (void *)task;
 
-	return bpf_core_field_exists(task->__state) ? BPF_CORE_READ(task, __state)
-						    : (__u32)BPF_CORE_READ(old, state);
+	return bpf_core_field_exists(task->__state) ? task->__state : (__u32)old->state;
 }
 
 /* Tells why a task leaves its CPU. Another CPU may be waking it up already. */
@@ -62,54 +77,119 @@ static __always_inline __u32 wait_reason(struct task_struct *task, __u32 state, 
 		return PCCE_WAIT_PREEMPTED;
 	if (state & TASK_STOPPED_OR_TRACED)
 		return PCCE_WAIT_STOPPED;
-	if (BPF_CORE_READ_BITFIELD_PROBED(task, in_iowait))
+	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
 		return PCCE_WAIT_IO;
 	return state & TASK_UNINTERRUPTIBLE ? PCCE_WAIT_UNINTERRUPTIBLE : PCCE_WAIT_BLOCKED;
 }
 
-/* Returns what is known of the waits of a thread that is followed; else NULL. since: when the wait
- * began if nothing is known. */
-static __always_inline struct sampler_wait *wait_of(struct task_struct *task, __u64 since)
+static __always_inline __u64 random_tick(void)
+{
+	return wait_period ? bpf_get_prandom_u32() % wait_period : 0;
+}
+
+/* Returns the number of the thread's place in its set, which is SAMPLER_PLACES if it has none. */
+static __always_inline __u32 place_in(const struct sampler_set *set, __u32 tid)
+{
+	__u32 i;
+
+#pragma unroll
+	for (i = 0; i < SAMPLER_PLACES; i++)
+		if (set->tid[i] == tid)
+			break;
+	return i;
+}
+
+/* Takes a free place for a thread that has none. Another CPU may take one for another thread. */
+static __always_inline __u32 take_place(struct sampler_set *set, __u32 tid)
+{
+	__u32 i;
+
+#pragma unroll
+	for (i = 0; i < SAMPLER_PLACES; i++)
+		if (!set->tid[i] && !__sync_val_compare_and_swap(&set->tid[i], 0, (__u64)tid))
+			break;
+	return i;
+}
+
+static __noinline int leave_place(__u32 tid)
+{
+	__u32 index = tid & (wait_sets - 1), i;
+	struct sampler_set *set = bpf_map_lookup_elem(&sets, &index);
+
+	if (!set)
+		return 0;
+#pragma unroll
+	for (i = 0; i < SAMPLER_PLACES; i++)
+		if (set->tid[i] == tid)
+			set->tid[i] = 0;
+	return 0;
+}
+
+/* Returns what is known of the waits of a thread; else NULL. */
+static __always_inline struct sampler_wait *find_wait(__u32 tid)
+{
+	__u32 index = tid & (wait_sets - 1), place;
+	struct sampler_set *set = bpf_map_lookup_elem(&sets, &index);
+
+	if (!set || !tid) /* 0: nothing runs */
+		return NULL;
+	place = place_in(set, tid);
+	index = index * SAMPLER_PLACES + place;
+	return place < SAMPLER_PLACES ? bpf_map_lookup_elem(&waits, &index) : NULL;
+}
+
+/* Returns what on_begin() has found of a thread that has no place; else NULL. */
+static __always_inline struct sampler_wait *find_waiting(struct task_struct *task)
 {
 	__u32 tid = task->pid;
-	struct sampler_process *p;
+
+	return find_followed_process(task) ? bpf_map_lookup_elem(&waiting, &tid) : NULL;
+}
+
+/* Returns a place for a thread that has none, if it is followed. since: when its wait began. */
+static __noinline struct sampler_wait *new_wait(struct task_struct *task, __u64 since)
+{
+	__u32 tid = task->pid, index = tid & (wait_sets - 1), place;
+	struct sampler_process *p = tid ? find_followed_process(task) : NULL;
+	struct sampler_set *set;
 	struct sampler_wait *w;
 
-	if (!tid) /* nothing runs */
-		return NULL;
-	w = bpf_map_lookup_elem(&waits, &tid);
-	if (w)
-		return w;
-	p = find_followed_process(task);
 	if (!p || !p->armed)
 		return NULL;
-	bpf_map_update_elem(&waits, &tid, &nothing, BPF_NOEXIST);
-	w = bpf_map_lookup_elem(&waits, &tid);
+	set = bpf_map_lookup_elem(&sets, &index);
+	if (!set)
+		return NULL;
+	place = take_place(set, tid);
+	if (place == SAMPLER_PLACES)
+		return NULL;
+	index = index * SAMPLER_PLACES + place;
+	w = bpf_map_lookup_elem(&waits, &index);
 	if (!w)
 		return NULL;
 	w->since = since;
+	w->woken = w->now = w->switches = 0;
+	w->ticked = 0;
 	w->reason = PCCE_WAIT_BLOCKED;
-	w->tick = wait_period ? bpf_get_prandom_u32() % wait_period : 0;
+	w->tick = random_tick();
 	return w;
 }
 
 /* Lets the thread's clock run for that many ns. Returns the number of ticks. */
 static __always_inline __u64 wait_ticks(struct sampler_wait *w, __u64 ns)
 {
-	__u64 end = w->now + ns, periods, ticks;
+	__u64 end = w->now + ns, ticks = 0;
 
 	if (!wait_period)
 		return 0;
-	/* Each period that is over had its tick, the first one perhaps before. */
-	periods = end / wait_period;
-	ticks = periods && w->ticked ? periods - 1 : periods;
-	w->now = end;
-	if (periods) {
-		w->now = end % wait_period;
-		w->tick = bpf_get_prandom_u32() % wait_period;
+	if (end >= wait_period) {
+		/* Each period that is over had its tick, the first one perhaps before. */
+		ticks = end / wait_period - (w->ticked ? 1 : 0);
+		end %= wait_period;
+		w->tick = random_tick();
 		w->ticked = 0;
 	}
-	if (!w->ticked && w->now >= w->tick) {
+	w->now = end;
+	if (!w->ticked && end >= w->tick) {
 		w->ticked = 1;
 		ticks++;
 	}
@@ -152,27 +232,24 @@ static __always_inline __u64 count_switches(struct task_struct *task)
 static __always_inline void note_context(void *ctx, struct task_struct *task,
 					 struct sampler_wait *w)
 {
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	__u32 cpu = bpf_get_smp_processor_id(), index = (__u32)task->pid % SAMPLER_SENT;
 	struct sampler_control *control = bpf_map_lookup_elem(&controls, &cpu);
-	struct sampler_sent *known = bpf_map_lookup_elem(&sent, &index);
 	struct pcce_page *head = (struct pcce_page *)w->head;
 	struct pcce_page_stack stack = {};
+	struct sampler_sent *known;
 
-	if (!control || !known)
+	if (!control)
 		return;
-	w->ip = regs->ip;
-	w->sp = regs->sp;
-	w->r11 = regs->r11;
 	w->switches = count_switches(task);
 	w->page = locate_thread_page(w->head, task->thread.fsbase, control);
-	if (w->page && belongs_to_other(task, regs->orig_ax, head->tid))
-		w->page = 0;
 	if (!w->page)
 		return;
 	/* Segments cannot be read later. */
 	pcce_page_describe(&stack, head, w->page);
 	if (!stack.n_below)
+		return;
+	known = bpf_map_lookup_elem(&sent, &index);
+	if (!known)
 		return;
 	stack.below = (stack.upper ? *(struct pcce_entry *)(w->head + HEAD + PCCE_OFF_HALF - 16)
 				   : head->base)
@@ -185,13 +262,16 @@ static __always_inline void note_context(void *ctx, struct task_struct *task,
 static __always_inline void begin_wait(void *ctx, struct task_struct *task, __u64 now,
 				       int preempted)
 {
-	__u32 state = task_state(task), tid = task->pid;
-	struct sampler_wait *w = wait_of(task, now);
+	struct sampler_wait *w = find_wait(task->pid);
+	__u32 state;
 
 	if (!w)
+		w = new_wait(task, now);
+	if (!w)
 		return;
+	state = task_state(task);
 	if (state & TASK_DEAD) {
-		bpf_map_delete_elem(&waits, &tid);
+		leave_place(task->pid);
 		return;
 	}
 	note_context(ctx, task, w);
@@ -208,8 +288,8 @@ static __always_inline void end_wait(void *ctx, struct task_struct *task, struct
 	__u32 reason;
 
 	/* Nothing is noted of a new thread's first wait, nor before Linux 5.18 of waits that began
-	 * before the recording. */
-	if (!w || !w->since || !w->switches)
+	 * before the recording. Is it still the wait that was noted? */
+	if (!w || !w->since || !w->switches || w->switches != count_switches(task))
 		return;
 	runnable = w->woken ? now - w->woken : 0;
 	blocked = wait_ticks(w, now - w->since - runnable);
@@ -230,15 +310,19 @@ int on_switch(__u64 *args)
 	struct task_struct *next = (struct task_struct *)args[2];
 	__u64 now = bpf_ktime_get_ns();
 
+	struct sampler_wait *w = find_wait(next->pid);
+
 	begin_wait(args, (struct task_struct *)args[1], now, args[0] & 1);
-	end_wait(args, next, wait_of(next, 0), now);
+	end_wait(args, next, w ? w : find_waiting(next), now);
 	return 0;
 }
 
 static __always_inline int note_wakeup(struct task_struct *task)
 {
-	struct sampler_wait *w = wait_of(task, 0);
+	struct sampler_wait *w = find_wait(task->pid);
 
+	if (!w)
+		w = find_waiting(task);
 	if (w && w->since && !w->woken)
 		w->woken = bpf_ktime_get_ns();
 	return 0;
@@ -255,10 +339,10 @@ SEC("tp_btf/sched_wakeup_new")
 int on_wakeup_new(__u64 *args)
 {
 	__u64 now = bpf_ktime_get_ns();
-	struct sampler_wait *w = wait_of((struct task_struct *)args[0], now);
+	struct sampler_wait *w = new_wait((struct task_struct *)args[0], now);
 
 	if (w)
-		w->since = w->woken = now;
+		w->woken = now;
 	return 0;
 }
 
@@ -283,7 +367,6 @@ int on_begin(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct sampler_process *p = task ? find_followed_process(task) : NULL;
-	struct pt_regs *regs;
 	__u64 switches;
 	__u32 tid;
 
@@ -291,20 +374,16 @@ int on_begin(struct bpf_iter__task *ctx)
 		return 0;
 	tid = task->pid;
 	switches = count_switches(task);
-	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	found.ip = regs->ip;
-	found.sp = regs->sp;
-	found.r11 = regs->r11;
 	found.page = locate_page_of(task, found.head);
 	found.reason = wait_reason(task, task_state(task), 0);
 	found.since = bpf_ktime_get_ns();
 	found.woken = found.reason == PCCE_WAIT_PREEMPTED ? found.since : 0;
-	found.tick = wait_period ? bpf_get_prandom_u32() % wait_period : 0;
+	found.tick = random_tick();
 	found.switches = switches;
 	identify_thread(task, 1, &found.pid, &found.tid);
 	/* If it has run meanwhile, on_switch() knows more. */
 	if (!task->on_cpu && switches == count_switches(task))
-		bpf_map_update_elem(&waits, &tid, &found, BPF_NOEXIST);
+		bpf_map_update_elem(&waiting, &tid, &found, BPF_NOEXIST);
 	return 0;
 }
 
@@ -315,15 +394,11 @@ int on_end(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct sampler_wait *w;
-	__u32 tid;
 
-	if (!task)
+	if (!task || task->on_cpu)
 		return 0;
-	tid = task->pid;
-	w = bpf_map_lookup_elem(&waits, &tid);
-	/* Is it still the wait that was noted? */
-	if (w && !task->on_cpu && w->switches == count_switches(task))
-		end_wait(ctx, task, w, bpf_ktime_get_ns());
+	w = find_wait(task->pid);
+	end_wait(ctx, task, w ? w : find_waiting(task), bpf_ktime_get_ns());
 	return 0;
 }
 

@@ -396,31 +396,16 @@ static int watch_threads(struct sampler *s, struct probe *p)
 	return err ? err : fresh;
 }
 
-static int follow_by_map(struct sampler *s, pid_t pid, bool armed)
-{
-	struct sampler_process p = {.armed = armed};
-	uint32_t key = (uint32_t)pid;
-
-	return bpf_map_update_elem(bpf_map__fd(first_program(s)->maps.processes), &key, &p,
-				   BPF_ANY);
-}
-
 /* Begins to follow the process and its children in the map of processes. */
 static int follow_process(struct sampler *s, struct probe *p, struct error *why)
 {
-	struct sampler_bpf *first = first_program(s);
 	int err;
 
 	if (sampler_bpf__attach(p->skel))
 		return error_set(why, -errno,
 				 "cannot attach the BPF programs for fork and exec: %s",
 				 strerror(errno));
-	if (first->rodata->pidns_ino) { /* the kernel has another number for this process */
-		first->bss->wanted_armed = s->config.target != 0;
-		first->bss->wanted = (uint32_t)s->pid;
-		return 0;
-	}
-	err = follow_by_map(s, s->pid, s->config.target);
+	err = bpf_program_follow(first_program(s), s->pid, s->config.target);
 	return err ? perf_event_explain(p->event, err, why) : 0;
 }
 
@@ -450,7 +435,7 @@ static int start_waits(struct sampler *s, struct probe *p, struct error *why)
 	int err = s->config.target ? bpf_program_begin_waits(p->skel) : 0;
 
 	if (!err && s->config.target)
-		err = bpf_waits_carry(bpf_map__fd(p->skel->maps.waits), event_queue_now(),
+		err = bpf_waits_carry(bpf_map__fd(p->skel->maps.waiting), event_queue_now(),
 				      add_carrier, s);
 	return err ? error_set(why, err, "cannot read where the threads wait: %s", strerror(-err))
 		   : 0;

@@ -89,6 +89,18 @@ static void set_constants(struct sampler_bpf *skel, const struct bpf_program_con
 	skel->rodata->wait_period = c->wait_period;
 }
 
+/* Makes room for threads that wait. */
+static void set_places(struct sampler_bpf *skel, const struct bpf_program_config *c)
+{
+	uint32_t threads = c->threads ? c->threads : SAMPLER_THREADS;
+
+	skel->rodata->wait_sets = threads / SAMPLER_PLACES;
+	bpf_map__set_max_entries(skel->maps.sets, threads / SAMPLER_PLACES);
+	bpf_map__set_max_entries(skel->maps.waits, threads);
+	if (c->running)
+		bpf_map__set_max_entries(skel->maps.waiting, threads);
+}
+
 static void choose_programs(struct sampler_bpf *skel, const struct bpf_program_config *c)
 {
 	bool waits = c->kind == PERF_EVENT_WAITS, tracepoint = c->kind == PERF_EVENT_TRACEPOINT,
@@ -131,7 +143,7 @@ int bpf_program_load(const struct bpf_program_config *c, struct sampler_bpf **ou
 	bpf_map__set_max_entries(skel->maps.rings, (uint32_t)cpus * SAMPLER_SEGMENTS);
 	bpf_map__set_value_size(skel->maps.rings, bpf_ring_element(cpus));
 	if (c->kind == PERF_EVENT_WAITS)
-		bpf_map__set_max_entries(skel->maps.waits, SAMPLER_THREADS);
+		set_places(skel, c);
 	err = c->first ? share_maps(skel, c->first) : 0;
 	if (!err)
 		err = sampler_bpf__load(skel);
@@ -163,6 +175,20 @@ int bpf_program_attach(const struct sampler_bpf *skel, enum perf_event_kind kind
 								    : skel->progs.on_event);
 
 	return ioctl(event, PERF_EVENT_IOC_SET_BPF, program) ? -errno : 0;
+}
+
+int bpf_program_follow(const struct sampler_bpf *skel, pid_t pid, bool armed)
+{
+	struct sampler_process p = {.armed = armed};
+	uint32_t key = (uint32_t)pid;
+
+	if (skel->rodata->pidns_ino) { /* the kernel has another number for this process */
+		skel->bss->wanted_armed = armed;
+		skel->bss->wanted = key;
+		return 0;
+	}
+	skel->bss->maybe_followed[key % SAMPLER_MAYBE] = 1;
+	return bpf_map_update_elem(bpf_map__fd(skel->maps.processes), &key, &p, BPF_ANY);
 }
 
 /* Runs a program for each thread in the system. 0 or -errno. */

@@ -17,6 +17,7 @@ struct bpf_program_config {
 	uint32_t number;      /* of the event */
 	uint64_t wait_period; /* ns; PERF_EVENT_WAITS only */
 	bool running;	      /* the process runs already; PERF_EVENT_WAITS only */
+	uint32_t threads;     /* that can wait at a time: a power of 2; 0: SAMPLER_THREADS */
 	bool beside_waits;    /* an event of the recording is of this kind */
 	/* Programs of the same recording, whose maps they share; NULL: they are the first. */
 	const struct sampler_bpf *first;
@@ -28,6 +29,10 @@ int bpf_program_load(const struct bpf_program_config *c, struct sampler_bpf **ou
 
 /* Makes the event run the program. 0 or -errno. */
 int bpf_program_attach(const struct sampler_bpf *skel, enum perf_event_kind kind, int event);
+
+/* Follows a process, for tracepoints and waits: all programs share these maps. pid: the recorder's
+ * number. armed: false: from its next exec on. 0 or -errno. */
+int bpf_program_follow(const struct sampler_bpf *skel, pid_t pid, bool armed);
 
 /* Notes which threads wait, if the process runs already. 0 or -errno. */
 int bpf_program_begin_waits(struct sampler_bpf *skel);

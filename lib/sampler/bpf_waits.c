@@ -37,7 +37,6 @@ static bool fill_carrier(struct pcce_sample *s, const struct sampler_wait *w, ui
 		.time = time,
 		.pid = w->pid,
 		.tid = w->tid,
-		.ip = w->ip,
 		.flags = PCCE_SAMPLE_KERNEL | PCCE_SAMPLE_CARRIER,
 		.n_below = stack.n_below,
 		.below = stack.below,

@@ -129,20 +129,9 @@ static bool stop(const char *what, const char *event, const char *why)
 	return false;
 }
 
-/* As lib/sampler/bpf.c does. */
-static int follow_by_map(const struct loaded *l)
+static int follow(const struct loaded *l)
 {
-	struct sampler_process p = {.armed = 1};
-	uint32_t key = (uint32_t)getpid();
-
-	if (sampler_bpf__attach(l->skel))
-		return -errno;
-	if (l->skel->rodata->pidns_ino) {
-		l->skel->bss->wanted_armed = 1;
-		l->skel->bss->wanted = key;
-		return 0;
-	}
-	return bpf_map_update_elem(bpf_map__fd(l->skel->maps.processes), &key, &p, BPF_ANY);
+	return sampler_bpf__attach(l->skel) ? -errno : bpf_program_follow(l->skel, getpid(), true);
 }
 
 /* Returns the most instructions that the verifier has followed in one of the programs. Kernels
@@ -205,7 +194,7 @@ static bool load(const char *event, struct loaded *l)
 	err = bpf_ring_open(bpf_map__fd(l->skel->maps.controls), bpf_map__fd(l->skel->maps.rings),
 			    libbpf_num_possible_cpus(), &l->rings);
 	if (!err && system)
-		err = follow_by_map(l);
+		err = follow(l);
 	l->event = -1;
 	if (!err && l->kind != PERF_EVENT_WAITS) {
 		l->event = perf_event_create(&attr, system ? -1 : 0, system ? 0 : -1);
