@@ -71,9 +71,10 @@ struct sampler_counts { /* of one event on one CPU; written by the BPF program, 
 	__u64 dropped;	/* samples without room */
 	/* Samples after which the kernel stopped the event for the rest of a clock tick. */
 	__u64 throttled;
-	__u64 others; /* runs on a tracepoint for processes that are not followed */
-	__u64 late;   /* periods of a clock that had passed before its timer ran */
-	__u64 ticks;  /* of waits; dropped counts ticks, too */
+	__u64 others;  /* runs on a tracepoint for processes that are not followed */
+	__u64 late;    /* periods of a clock that had passed before its timer ran */
+	__u64 ticks;   /* of waits; dropped counts ticks, too */
+	__u64 crowded; /* waits of threads that had no place */
 };
 
 struct sampler_control { /* of one CPU's ring */
@@ -98,7 +99,7 @@ struct sampler_control { /* of one CPU's ring */
 	struct sampler_counts of[SAMPLER_EVENTS];
 };
 
-PCCE_ASSERT_SIZE(sampler_control, 128 + SAMPLER_EVENTS * 40);
+PCCE_ASSERT_SIZE(sampler_control, 128 + SAMPLER_EVENTS * 48);
 PCCE_ASSERT_OFFSET(sampler_control, tail, 64);
 
 PCCE_STATIC_ASSERT(SAMPLER_SKIP + sizeof(struct pcce_sample) ==

@@ -146,8 +146,17 @@ static __always_inline struct sampler_wait *find_waiting(struct task_struct *tas
 	return find_followed_process(task) ? bpf_map_lookup_elem(&waiting, &tid) : NULL;
 }
 
-/* Returns a place for a thread that has none, if it is followed. since: when its wait began. */
-static __noinline struct sampler_wait *new_wait(struct task_struct *task, __u64 since)
+static __always_inline void count_crowded(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct sampler_control *control = bpf_map_lookup_elem(&controls, &cpu);
+
+	if (control)
+		counts_of(control)->crowded++;
+}
+
+/* Returns a place for a thread that has none, if it is followed. */
+static __noinline struct sampler_wait *new_wait(struct task_struct *task)
 {
 	__u32 tid = task->pid, index = tid & (wait_sets - 1), place;
 	struct sampler_process *p = tid ? find_followed_process(task) : NULL;
@@ -160,14 +169,15 @@ static __noinline struct sampler_wait *new_wait(struct task_struct *task, __u64 
 	if (!set)
 		return NULL;
 	place = take_place(set, tid);
-	if (place == SAMPLER_PLACES)
+	if (place == SAMPLER_PLACES) {
+		count_crowded();
 		return NULL;
+	}
 	index = index * SAMPLER_PLACES + place;
 	w = bpf_map_lookup_elem(&waits, &index);
 	if (!w)
 		return NULL;
-	w->since = since;
-	w->woken = w->now = w->switches = 0;
+	w->since = w->woken = w->now = w->switches = 0;
 	w->ticked = 0;
 	w->reason = PCCE_WAIT_BLOCKED;
 	w->tick = random_tick();
@@ -263,17 +273,17 @@ static __always_inline void begin_wait(void *ctx, struct task_struct *task, __u6
 				       int preempted)
 {
 	struct sampler_wait *w = find_wait(task->pid);
-	__u32 state;
+	__u32 state = task_state(task);
 
-	if (!w)
-		w = new_wait(task, now);
-	if (!w)
-		return;
-	state = task_state(task);
 	if (state & TASK_DEAD) {
-		leave_place(task->pid);
+		if (w)
+			leave_place(task->pid);
 		return;
 	}
+	if (!w)
+		w = new_wait(task);
+	if (!w)
+		return;
 	note_context(ctx, task, w);
 	w->since = now;
 	w->reason = wait_reason(task, state, preempted);
@@ -338,11 +348,10 @@ int on_wakeup(__u64 *args)
 SEC("tp_btf/sched_wakeup_new")
 int on_wakeup_new(__u64 *args)
 {
-	__u64 now = bpf_ktime_get_ns();
-	struct sampler_wait *w = new_wait((struct task_struct *)args[0], now);
+	struct sampler_wait *w = new_wait((struct task_struct *)args[0]);
 
 	if (w)
-		w->woken = now;
+		w->since = w->woken = bpf_ktime_get_ns();
 	return 0;
 }
 

@@ -162,9 +162,11 @@ enum pcce_loss {
 	/* Sampler self: the thread ended while it blocked the signal. */
 	PCCE_LOSS_BLOCKED = 7,
 	/* The file system had only room for what is written last: the counts of --count. */
-	PCCE_LOSS_DISK = 8
+	PCCE_LOSS_DISK = 8,
+	/* Too many threads waited at a time. Counts waits of the others, not ticks. */
+	PCCE_LOSS_CROWD = 9
 };
-#define PCCE_LOSS_MAX PCCE_LOSS_DISK
+#define PCCE_LOSS_MAX PCCE_LOSS_CROWD
 
 struct pcce_rec_lost {
 	struct pcce_record rec;

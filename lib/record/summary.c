@@ -121,6 +121,9 @@ static void warn_of_losses(const struct record_summary *s)
 		"were lost: the machine was too busy", "");
 	warn_of(s, lost[PCCE_LOSS_DISK], 0,
 		"were lost: the disk is nearly full, and calls need the rest", "");
+	warn_of(s, lost[PCCE_LOSS_CROWD], 0,
+		"were lost, one for each wait: more threads waited than can be followed at a time",
+		NULL);
 	warn_of(s, lost[PCCE_LOSS_LATE], few,
 		"were lost: the clock was late, since the machine or its host was busy", "");
 	warn_of(s, lost[PCCE_LOSS_BLOCKED], few,

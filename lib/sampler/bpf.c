@@ -567,7 +567,9 @@ static int report_counts(struct sampler *s, struct probe *p, struct stream *sink
 	err = report_lost(s, p, sink, PCCE_LOSS_RING, now->dropped - told.dropped);
 	if (!err)
 		err = report_lost(s, p, sink, PCCE_LOSS_THROTTLE, now->throttled - told.throttled);
-	return err ? err : report_lost(s, p, sink, PCCE_LOSS_LATE, now->late - told.late);
+	if (!err)
+		err = report_lost(s, p, sink, PCCE_LOSS_LATE, now->late - told.late);
+	return err ? err : report_lost(s, p, sink, PCCE_LOSS_CROWD, now->crowded - told.crowded);
 }
 
 struct event_counts {
@@ -707,10 +709,10 @@ static void account_probe(const struct probe *p, struct sampler_due *due)
 	case PERF_EVENT_TRACEPOINT:
 		due->known = bpf_counts_missed();
 		break;
-	case PERF_EVENT_WAITS: /* a sample has the ticks of a wait, and so has a loss */
+	case PERF_EVENT_WAITS: /* a sample has the ticks of a wait, and so has a loss of one */
 		due->known = true;
-		due->due = p->told.ticks;
-		due->merged = due->due - p->told.dropped - p->taken;
+		due->due = p->told.ticks + p->told.crowded;
+		due->merged = p->told.ticks - p->told.dropped - p->taken;
 		break;
 	case PERF_EVENT_ALLOCATION: /* perf_event_make_attr() refuses it */
 		break;

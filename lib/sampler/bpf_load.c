@@ -90,15 +90,13 @@ static void set_constants(struct sampler_bpf *skel, const struct bpf_program_con
 }
 
 /* Makes room for threads that wait. */
-static void set_places(struct sampler_bpf *skel, const struct bpf_program_config *c)
+static void set_places(struct sampler_bpf *skel, bool running)
 {
-	uint32_t threads = c->threads ? c->threads : SAMPLER_THREADS;
-
-	skel->rodata->wait_sets = threads / SAMPLER_PLACES;
-	bpf_map__set_max_entries(skel->maps.sets, threads / SAMPLER_PLACES);
-	bpf_map__set_max_entries(skel->maps.waits, threads);
-	if (c->running)
-		bpf_map__set_max_entries(skel->maps.waiting, threads);
+	skel->rodata->wait_sets = SAMPLER_THREADS / SAMPLER_PLACES;
+	bpf_map__set_max_entries(skel->maps.sets, SAMPLER_THREADS / SAMPLER_PLACES);
+	bpf_map__set_max_entries(skel->maps.waits, SAMPLER_THREADS);
+	if (running)
+		bpf_map__set_max_entries(skel->maps.waiting, SAMPLER_THREADS);
 }
 
 static void choose_programs(struct sampler_bpf *skel, const struct bpf_program_config *c)
@@ -143,7 +141,7 @@ int bpf_program_load(const struct bpf_program_config *c, struct sampler_bpf **ou
 	bpf_map__set_max_entries(skel->maps.rings, (uint32_t)cpus * SAMPLER_SEGMENTS);
 	bpf_map__set_value_size(skel->maps.rings, bpf_ring_element(cpus));
 	if (c->kind == PERF_EVENT_WAITS)
-		set_places(skel, c);
+		set_places(skel, c->running);
 	err = c->first ? share_maps(skel, c->first) : 0;
 	if (!err)
 		err = sampler_bpf__load(skel);

@@ -17,7 +17,6 @@ struct bpf_program_config {
 	uint32_t number;      /* of the event */
 	uint64_t wait_period; /* ns; PERF_EVENT_WAITS only */
 	bool running;	      /* the process runs already; PERF_EVENT_WAITS only */
-	uint32_t threads;     /* that can wait at a time: a power of 2; 0: SAMPLER_THREADS */
 	bool beside_waits;    /* an event of the recording is of this kind */
 	/* Programs of the same recording, whose maps they share; NULL: they are the first. */
 	const struct sampler_bpf *first;

@@ -103,6 +103,24 @@ is "a merged recording has twice the time" "$(stacks -i twice.data | total -)" \
 	$((2 * $(total off.folded)))
 check "pprof has nanoseconds" pcce-report -q -i off.data --format=pprof -o off.pb.gz
 
+# Eight threads whose numbers differ by a multiple of 2,048 have a place.
+check "the program is built" build "$top/tests/e2e/off-cpu/crowd.c" -o crowd
+./crowd 12 2048
+if [ $? = 3 ]; then
+	skip "more threads than places" "the kernel does not let clone3() choose a number"
+else
+	pcce-record --off-cpu -o crowd.data ./crowd 12 2048 >log 2>&1
+	is "more threads than places: exit status" $? 0
+	check "... a sentence says so" grep -q 'samples were lost, one for each wait: more threads' log
+	pcce-report -q -i crowd.data --stats >stats
+	check "... their waits are counted ($(stat lost_crowd))" [ "$(stat lost_crowd)" -ge 60 ]
+	is "... due samples are taken, merged or lost" "$(stat due)" \
+		"$(($(stat taken) + $(stat merged) + $(stat lost)))"
+	pcce-record --off-cpu -o crowd.data ./crowd 6 2048 >log 2>&1
+	pcce-report -q -i crowd.data --stats >stats
+	is "... and all of six have a place" "$(stat lost)" 0
+fi
+
 pcce-record -q --duration=0.3 -o part.data ./waits runner >threads 2>log
 is "--duration with a command: exit status" $? 0
 is "... the command has ended, too" "$(wc -l <threads)" 1
