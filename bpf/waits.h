@@ -84,7 +84,9 @@ static __always_inline __u32 wait_reason(struct task_struct *task, __u32 state, 
 
 static __always_inline __u64 random_tick(void)
 {
-	return wait_period ? bpf_get_prandom_u32() % wait_period : 0;
+	__u64 high = wait_period >> 32 ? (__u64)bpf_get_prandom_u32() << 32 : 0;
+
+	return wait_period ? (high | bpf_get_prandom_u32()) % wait_period : 0;
 }
 
 /* Returns the number of the thread's place in its set, which is SAMPLER_PLACES if it has none. */

@@ -68,6 +68,9 @@ static void warn_of_silence(const struct record_summary *s)
 		    table_state_remedy(state), why ? "; " : "", why ? why : "");
 	else if (!s->account->samples && why)
 		say("warning: no samples: %s", why);
+	else if (!s->account->samples && perf_event_is_waits(s->event->name))
+		say("warning: no samples: the program waited too little; use a %s",
+		    s->event->frequency ? "higher -F" : "smaller -c");
 	else if (!s->account->samples)
 		say("warning: no samples: the program %s the event %s%s",
 		    perf_event_is_allocations(s->event->name)

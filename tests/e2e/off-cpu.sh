@@ -56,6 +56,14 @@ pcce-record -q --off-cpu -F 100 -o rare.data ./waits sleeper >threads
 rare=$(stacks -i rare.data --focus=sleeper | total -)
 check "-F 100: a tick each 10 ms ($rare)" [ $((rare >= 80 && rare <= 150)) = 1 ]
 
+# In 15 s, a period of eleven days hardly ever has its tick.
+sleepers=$(printf 'sleeper %.0s' {1..15})
+# shellcheck disable=SC2086 # a list of words
+pcce-record --off-cpu -c 1000000000000000 -o days.data ./waits $sleepers >threads 2>log
+pcce-report -q -i days.data --stats >stats
+is "a tick is at any place of a long period" "$(stat taken)" 0
+check "... and the warning says what to do" grep -q 'waited too little; use a smaller -c' log
+
 pcce-record -q --wall -o wall.data ./waits sleeper runner runner runner runner >threads 2>log
 is "--wall records two events" "$(pcce-report -q -i wall.data --event='*' --format=json |
 	sed -n 's/.*"event":"\([^"]*\)".*/\1/p' | head -n 1)" "cpu-clock,off-cpu"
