@@ -411,10 +411,16 @@ __noinline __u32 recorder_pid(__u64 address)
 	return 0;
 }
 
-/* Returns the recorder's number of the task's process. */
-static __always_inline __u32 recorder_tgid(struct task_struct *task)
+/* Return the recorder's number of the task's process, and of the task. They have stacks of their
+ * own since fill_sample() has little room left in older kernels. */
+static __noinline __u32 recorder_tgid(struct task_struct *task)
 {
 	return recorder_pid((__u64)BPF_CORE_READ(task, group_leader, thread_pid));
+}
+
+static __noinline __u32 recorder_tid(struct task_struct *task)
+{
+	return recorder_pid((__u64)BPF_CORE_READ(task, thread_pid));
 }
 
 static __always_inline void identify_thread(struct task_struct *task, int other, __u32 *pid,
@@ -425,7 +431,7 @@ static __always_inline void identify_thread(struct task_struct *task, int other,
 
 		if (other || bpf_get_ns_current_pid_tgid(pidns_dev, pidns_ino, &ns, sizeof(ns))) {
 			ns.tgid = recorder_tgid(task);
-			ns.pid = recorder_pid((__u64)BPF_CORE_READ(task, thread_pid));
+			ns.pid = recorder_tid(task);
 		}
 		*pid = ns.tgid;
 		*tid = ns.pid;
