@@ -271,21 +271,17 @@ static __always_inline void note_context(void *ctx, struct task_struct *task,
 }
 
 /* The thread leaves its CPU. */
-static __always_inline void begin_wait(void *ctx, struct task_struct *task, __u64 now,
-				       int preempted)
+static __always_inline void begin_wait(void *ctx, struct task_struct *task, struct sampler_wait *w,
+				       __u64 now, int preempted)
 {
-	struct sampler_wait *w = find_wait(task->pid);
 	__u32 state = task_state(task);
 
+	if (!w)
+		return;
 	if (state & TASK_DEAD) {
-		if (w)
-			leave_place(task->pid);
+		leave_place(task->pid);
 		return;
 	}
-	if (!w)
-		w = new_wait(task);
-	if (!w)
-		return;
 	note_context(ctx, task, w);
 	w->since = now;
 	w->reason = wait_reason(task, state, preempted);
@@ -319,13 +315,23 @@ static __always_inline void end_wait(void *ctx, struct task_struct *task, struct
 SEC("tp_btf/sched_switch")
 int on_switch(__u64 *args)
 {
-	struct task_struct *next = (struct task_struct *)args[2];
-	__u64 now = bpf_ktime_get_ns();
+	struct task_struct *prev = (struct task_struct *)args[1],
+			   *next = (struct task_struct *)args[2];
+	struct sampler_wait *begins = find_wait(prev->pid), *ends = find_wait(next->pid);
+	__u64 now;
 
-	struct sampler_wait *w = find_wait(next->pid);
-
-	begin_wait(args, (struct task_struct *)args[1], now, args[0] & 1);
-	end_wait(args, next, w ? w : find_waiting(next), now);
+	if (!begins && !(task_state(prev) & TASK_DEAD))
+		begins = new_wait(prev);
+	if (!ends)
+		ends = find_waiting(next);
+	if (!begins) {
+		opaque(ends); /* the verifier refuses a check of both at once */
+		if (!ends)
+			return 0;
+	}
+	now = bpf_ktime_get_ns();
+	begin_wait(args, prev, begins, now, args[0] & 1);
+	end_wait(args, next, ends, now);
 	return 0;
 }
 
