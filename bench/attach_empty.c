@@ -3,7 +3,8 @@
  * attach_empty OBJECT HZ -- COMMAND...
  *
  * Runs COMMAND and attaches the first perf_event BPF program of OBJECT to a cpu-clock event.  The
- * threads of COMMAND inherit that event.  pcce-record attaches its program in the same way.
+ * threads of COMMAND inherit that event.  pcce-record attaches its program in the same way.  A
+ * program for a tracepoint (empty_switch.bpf.c) is attached to that.
  *
  * If OBJECT counts samples (stack.bpf.c), prints the counts to stderr at the end: samples,
  * complete, bytes, lost.
@@ -72,6 +73,13 @@ int main(int argc, char **argv)
 			_exit(1);
 		execvp(argv[4], argv + 4);
 		_exit(127);
+	}
+	if (bpf_program__type(program) == BPF_PROG_TYPE_TRACING) {
+		if (!bpf_program__attach(program)) {
+			perror("attach_empty: cannot attach the program to its tracepoint");
+			return 1;
+		}
+		cpus = 0;
 	}
 	for (int cpu = 0; cpu < cpus && cpu < MAX_CPUS; cpu++) {
 		int fd = (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1,
