@@ -14,7 +14,7 @@
 #   V=1        show commands
 #   DEBUG=1    tools and tests without optimisation
 #   SAN=1      tools and unit tests with AddressSanitizer and UBSan
-#   RESTORE=1  pcce-record --frames, by a patented method: see COPYING
+#   RESTORE=1  pcce-record --frames unwinds less, by a patented method: see COPYING
 #   WERROR=    do not treat warnings as errors
 #   CC=gcc-11  the compiler
 #   GCCS=LIST  the compilers that get a plugin, or all: GCCS="gcc-12 gcc-14" (default: CC)
@@ -234,7 +234,7 @@ $(O)/bin/pcce-gcc: $(O)/obj/tools/gcc_args.o
 $(CMD_LINKS): $(O)/bin/pcce-gcc
 	$(Q)ln -sf pcce-gcc $@
 
-# Only pcce-record refers to what restores frames, and only in such a build: what does it is in the
+# Only pcce-record refers to what reuses frames, and only in such a build: what does it is in the
 # library of the tools, but otherwise nobody takes it from there.
 $(O)/obj/restore/tools/pcce-record.o $(if $(filter 1,$(RESTORE)),$(O)/obj/tools/pcce-record.o): \
 	private CPPFLAGS_ALL += -DPCCE_RESTORE

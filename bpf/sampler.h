@@ -63,8 +63,9 @@
 /* Which samples bring a copy of the stack. */
 enum sampler_copy {
 	SAMPLER_COPY_NONE,
-	SAMPLER_COPY_PAGE, /* those of threads with a page */
-	SAMPLER_COPY_ALL
+	SAMPLER_COPY_PAGE = 1,	  /* those of threads with a page */
+	SAMPLER_COPY_OUTSIDE = 2, /* those of threads without a page, and perhaps others */
+	SAMPLER_COPY_ALL = SAMPLER_COPY_PAGE | SAMPLER_COPY_OUTSIDE
 };
 
 struct sampler_counts { /* of one event on one CPU; written by the BPF program, rarely */

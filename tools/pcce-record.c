@@ -15,7 +15,7 @@
 #include "count/bursts.h"
 #include "hot/parameters.h"
 #include "record/record.h"
-#include "filter/restorer.h"
+#include "filter/reuse.h"
 #include "sampler/event_list.h"
 #include "sampler/perf_event.h"
 
@@ -100,9 +100,9 @@ static const struct argp_option options[] = {
 	 "all that it calls), 'f < g' (g calls f) or 'f << g' (with others between)",
 	 0},
 	{"frames", OPT_FRAMES, "WHICH", 0,
-	 "foreign: also restore the frames of uninstrumented code between a sample and its "
-	 "instrumented caller, by unwinding; all: also whole stacks of threads that are not "
-	 "instrumented (bpf; foreign: also self; needs pcce built with RESTORE=1)",
+	 "foreign: also unwind the frames of uninstrumented code between a sample and its "
+	 "instrumented caller; outside: whole stacks of threads that are not instrumented (bpf); "
+	 "all: both; none (default: outside for a program that was not built with pcce)",
 	 0},
 	{"signal", OPT_SIGNAL, "SIG", 0,
 	 "Sample with signal SIG, which the program must not need (default: WINCH) (self)", 0},
@@ -188,19 +188,18 @@ static uint64_t option_duration(struct argp_state *state, const char *arg)
 	return (uint64_t)(seconds * 1e9);
 }
 
-/* A build without RESTORE=1 contains nothing that restores frames. */
-static const struct restorer_ops *option_frames(struct argp_state *state, const char *arg)
+static enum sampler_copy option_frames(struct argp_state *state, const char *arg)
 {
-	if (strcmp(arg, "foreign") && strcmp(arg, "all"))
-		argp_error(state, "cannot use --frames=%s: it must be foreign or all", arg);
-#ifdef PCCE_RESTORE
-	return &restorer;
-#else
-	message_usage(state,
-		      "cannot restore frames: this pcce was built without it; build pcce with "
-		      "make RESTORE=1");
-	return NULL;
-#endif
+	static const char *const names[] = {[SAMPLER_COPY_NONE] = "none",
+					    [SAMPLER_COPY_PAGE] = "foreign",
+					    [SAMPLER_COPY_OUTSIDE] = "outside",
+					    [SAMPLER_COPY_ALL] = "all"};
+
+	for (int i = SAMPLER_COPY_NONE; i <= SAMPLER_COPY_ALL; i++)
+		if (!strcmp(arg, names[i]))
+			return (enum sampler_copy)i;
+	argp_error(state, "cannot use --frames=%s: it must be none, foreign, outside or all", arg);
+	return SAMPLER_COPY_NONE;
 }
 
 static struct hot_parameters *default_hot(void)
@@ -282,7 +281,7 @@ static void check_record_options(struct argp_state *state, const struct record_o
 		message_usage(state,
 			      "cannot use --count with --duration: calls are counted until the "
 			      "program ends; leave out one of them");
-	if (o->count && o->restorer)
+	if (o->count && o->frames)
 		message_usage(state, "cannot use --count with --frames: leave out one of them");
 	if (o->count && o->sampled && (o->hot || (o->engine && finds_hot(o->engine))))
 		message_usage(state,
@@ -299,12 +298,12 @@ static void check_record_options(struct argp_state *state, const struct record_o
 			      "cannot record several events with --%s, which knows only one: name "
 			      "one event with -e, or leave out --%s",
 			      one, one);
-	if (o->restorer && o->verify)
+	if (o->frames && o->verify)
 		message_usage(state, "cannot use --frames with --verify: leave out one of them");
 	if (default_hot()->per_thread && !o->hot && !(o->engine && finds_hot(o->engine)))
 		message_usage(state, "cannot use --per-thread without --hot: all other recordings "
 				     "keep threads apart; leave it out");
-	if (o->hot && (o->verify || o->restorer))
+	if (o->hot && (o->verify || o->frames))
 		message_usage(state, "cannot use --hot with --%s: leave out one of them",
 			      o->verify ? "verify" : "frames");
 }
@@ -376,8 +375,8 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 		o->only_text = arg;
 		break;
 	case OPT_FRAMES:
-		o->restorer = option_frames(state, arg);
-		o->all_frames = !strcmp(arg, "all");
+		o->frames = option_frames(state, arg);
+		o->choose_frames = false;
 		break;
 	case OPT_SIGNAL:
 		o->signal = option_signal(state, arg);
@@ -467,7 +466,12 @@ int main(int argc, char **argv)
 					 NULL,
 					 filter_record_help,
 					 NULL};
-	struct record_options o = {.sampler = SAMPLER, .output = "pcce.data"};
+	struct record_options o = {.sampler = SAMPLER,
+				   .output = "pcce.data",
+#ifdef PCCE_RESTORE
+				   .reuse = &reuse_frames,
+#endif
+				   .choose_frames = true};
 	bool complete;
 	int status;
 

@@ -4,7 +4,7 @@
  * has changed since the last request. Four unwinders read the same stack:
  *
  *   incremental   restore_frames() with the map of the last request
- *   full          restore_frames() with an empty map
+ *   full          unwind_frames(), as in a build without RESTORE=1
  *   libunwind     unw_init_local() and unw_step(), with its default cache
  *   elfutils      dwfl_getthread_frames(), with callbacks that read this process's memory
  *
@@ -28,7 +28,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "restore/cfi_unwind.h"
+#include "restore/cfi_rule.h"
+#include "unwind/cfi_unwind.h"
 
 #define MODULES_MAX 32
 #define UNWINDERS 4
@@ -48,6 +49,7 @@ struct sequence {
 static struct module modules[MODULES_MAX];
 static size_t n_modules;
 static struct restore_map map;
+static struct unwind_sequence full;
 static struct restore_counts counts[2]; /* INCREMENTAL, FULL */
 static Dwfl *dwfl;
 static unw_context_t context;
@@ -125,10 +127,11 @@ static const uint64_t *own_stack(void *ctx, size_t *n)
 	return sp;
 }
 
-static enum restore_step unwind(void *ctx, const struct restore_state *state,
-				struct restore_frame *f)
+/* rule: what only restore_frames() needs; or NULL */
+static enum unwind_step unwind(void *ctx, const struct unwind_state *state, struct unwind_frame *f,
+			       struct restore_frame *rule)
 {
-	const struct restore_ops ops = {.read = read_memory};
+	enum unwind_step step;
 	uint64_t pc = state->pc - !state->inner;
 
 	for (size_t i = 0; i < n_modules; i++) {
@@ -138,33 +141,56 @@ static enum restore_step unwind(void *ctx, const struct restore_state *state,
 		if (pc < m->start || pc >= m->end)
 			continue;
 		row = cfi_at(m->cfi, pc - m->base);
-		return row ? cfi_unwind(row, pc - m->base, &ops, ctx, state, f)
-			   : RESTORE_STEP_FAILED;
+		step = row ? cfi_unwind(row, read_memory, ctx, state, f) : UNWIND_STEP_FAILED;
+		if (rule && step == UNWIND_STEP_FRAME)
+			cfi_rule_set(row, pc - m->base, state, rule);
+		return step;
 	}
-	return RESTORE_STEP_FAILED;
+	return UNWIND_STEP_FAILED;
 }
 
-static struct sequence restore(struct restore_map *m, struct restore_counts *count)
+static enum unwind_step unwind_frame(void *ctx, const struct unwind_state *state,
+				     struct unwind_frame *f)
+{
+	return unwind(ctx, state, f, NULL);
+}
+
+static enum unwind_step unwind_element(void *ctx, const struct unwind_state *state,
+				       struct restore_frame *f)
+{
+	return unwind(ctx, state, &f->is, f);
+}
+
+static struct sequence restore(enum unwinder u)
 {
 	static const struct restore_ops ops = {
-		.read = read_memory, .unwind = unwind, .stack = own_stack};
-	static const int numbers[RESTORE_REGISTERS] = {REG_RBX, REG_RBP, REG_R10, REG_R12,
-						       REG_R13, REG_R14, REG_R15, REG_RDI};
+		.read = read_memory, .unwind = unwind_element, .stack = own_stack};
+	static const struct unwind_ops plain = {.read = read_memory, .unwind = unwind_frame};
+	static const int numbers[UNWIND_REGISTERS] = {REG_RBX, REG_RBP, REG_R10, REG_R12,
+						      REG_R13, REG_R14, REG_R15, REG_RDI};
 	const greg_t *r = context.uc_mcontext.gregs;
-	struct restore_state state = {.pc = (uint64_t)r[REG_RIP], .sp = (uint64_t)r[REG_RSP]};
+	struct unwind_state state = {.pc = (uint64_t)r[REG_RIP], .sp = (uint64_t)r[REG_RSP]};
 	struct sequence s = {0};
 
 	/* r10 and rdi are not known after the call of unw_getcontext(). */
-	for (unsigned int i = 0; i < RESTORE_REGISTERS; i++) {
+	for (unsigned int i = 0; i < UNWIND_REGISTERS; i++) {
 		state.reg[i] = (uint64_t)r[numbers[i]];
 		if (numbers[i] != REG_R10 && numbers[i] != REG_RDI)
 			state.known |= 1u << i;
 	}
-	if (restore_frames(m, &ops, NULL, &state, 0, count) != RESTORE_COMPLETE)
-		fail("restore the call sequence");
 	add_frame(&s, state.pc);
-	for (size_t i = 0; i < m->n; i++)
-		add_frame(&s, m->frames[i].ret);
+	if (u == FULL) {
+		if (unwind_frames(&plain, NULL, &state, &full) != UNWIND_COMPLETE)
+			fail("unwind the call sequence");
+		counts[u].unwound += full.n;
+		for (size_t i = 0; i < full.n; i++)
+			add_frame(&s, full.ret[i]);
+		return s;
+	}
+	if (restore_frames(&map, &ops, NULL, &state, 0, &counts[u]) != UNWIND_COMPLETE)
+		fail("restore the call sequence");
+	for (size_t i = 0; i < map.n; i++)
+		add_frame(&s, map.frames[i].is.ret);
 	return s;
 }
 
@@ -264,7 +290,6 @@ static struct sequence walk_elfutils(void)
 
 static __attribute__((noinline)) void request(void)
 {
-	struct restore_map empty = {0};
 	struct sequence s[UNWINDERS];
 
 	unw_getcontext(&context);
@@ -273,10 +298,8 @@ static __attribute__((noinline)) void request(void)
 
 		switch (u) {
 		case INCREMENTAL:
-			s[u] = restore(&map, &counts[u]);
-			break;
 		case FULL:
-			s[u] = restore(&empty, &counts[u]);
+			s[u] = restore(u);
 			break;
 		case LIBUNWIND:
 			s[u] = walk_libunwind();
@@ -286,7 +309,6 @@ static __attribute__((noinline)) void request(void)
 		}
 		times[u][requests] = now() - start;
 	}
-	restore_map_free(&empty);
 	for (int u = FULL; u < UNWINDERS; u++)
 		if (s[u].n != s[0].n || s[u].hash != s[0].hash)
 			fail("agree on a call sequence: two unwinders saw different frames");

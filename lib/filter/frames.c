@@ -13,8 +13,8 @@
 
 struct frames {
 	struct stream stream;
-	const struct restorer_ops *ops;
-	struct restorer *restorer;
+	struct restorer *restorer; /* NULL: restore no frames */
+	bool outside;		   /* only those of threads that are not instrumented */
 	const struct active_sampler *sampler;
 	uint32_t need;	 /* words of stacks that samples need; 0: not known */
 	uint64_t copied; /* bytes of stacks that samples had */
@@ -29,7 +29,7 @@ static struct frames *frames_stage(struct stream *s)
 
 static void shorten_stacks(struct frames *f)
 {
-	uint32_t need = f->ops->need(f->restorer);
+	uint32_t need = restorer_need(f->restorer);
 
 	if (f->sampler->ops->shorten && need != f->need)
 		f->sampler->ops->shorten(f->sampler->sampler, need);
@@ -61,8 +61,8 @@ static int restore_event(struct frames *f, struct stream_event *e)
 	uint32_t flags = 0, n = 0;
 
 	f->copied += s->n_stack * sizeof(uint64_t);
-	if (f->restorer) {
-		if (f->ops->sample(f->restorer, s, &frames, &n, &flags))
+	if (f->restorer && (!f->outside || s->flags & PCCE_SAMPLE_OUTSIDE)) {
+		if (restorer_sample(f->restorer, s, &frames, &n, &flags))
 			return -ENOMEM;
 		shorten_stacks(f);
 	}
@@ -88,7 +88,7 @@ static int frames_end(struct stream *s)
 	int r = 0;
 
 	if (f->restorer) {
-		f->ops->count(f->restorer, &rec);
+		restorer_count(f->restorer, &rec);
 		rec.copied = ops->copied ? ops->copied(f->sampler->sampler) : f->copied;
 		r = stream_pass(s->next, record, PCCE_REC_FRAMES, &rec, sizeof(rec), NULL, 0);
 	}
@@ -99,13 +99,12 @@ static void frames_free(struct stream *s)
 {
 	struct frames *f = frames_stage(s);
 
-	if (f->restorer)
-		f->ops->free(f->restorer);
+	restorer_free(f->restorer);
 	free(f->sample);
 	free(f);
 }
 
-struct stream *frames_new(const struct restorer_ops *ops, const struct record_modules *m,
+struct stream *frames_new(const struct frames_config *config, const struct record_modules *m,
 			  struct address_spaces *spaces, const struct active_sampler *sampler)
 {
 	static const struct stream_ops stage = {
@@ -115,11 +114,11 @@ struct stream *frames_new(const struct restorer_ops *ops, const struct record_mo
 	if (!f)
 		return NULL;
 	f->stream.ops = &stage;
-	f->ops = ops;
 	f->sampler = sampler;
-	if (ops)
-		f->restorer = ops->new (m, spaces);
-	if (!ops || f->restorer)
+	f->outside = config->which == SAMPLER_COPY_OUTSIDE;
+	if (config->which != SAMPLER_COPY_NONE)
+		f->restorer = restorer_new(m, spaces, config->reuse);
+	if (config->which == SAMPLER_COPY_NONE || f->restorer)
 		return &f->stream;
 	frames_free(&f->stream);
 	return NULL;

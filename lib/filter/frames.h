@@ -9,9 +9,14 @@
 #include "filter/restorer.h"
 #include "sampler/sampler.h"
 
-/* ops: NULL: restore no frames. All must outlive it. The stage before it keeps the spaces, which
- * only a restorer needs. NULL: no memory. */
-struct stream *frames_new(const struct restorer_ops *ops, const struct record_modules *m,
+struct frames_config {
+	enum sampler_copy which; /* of which samples frames are restored */
+	const struct reuse_ops *reuse;
+};
+
+/* All must outlive it. The stage before it keeps the spaces, which only a restorer needs. NULL: no
+ * memory. */
+struct stream *frames_new(const struct frames_config *config, const struct record_modules *m,
 			  struct address_spaces *spaces, const struct active_sampler *sampler);
 
 #endif

@@ -56,7 +56,7 @@ int chain_build(struct chain *c, const struct chain_config *config, struct error
 		add_stage(c, stack_pointers_new(m));
 	if (config->watch)
 		add_stage(c, config->watch);
-	if (o->only || o->hot || o->restorer || o->waits) {
+	if (o->only || o->hot || config->frames.which || o->waits) {
 		state = state_new(m);
 		add_stage(c, (struct stream *)state);
 	}
@@ -73,7 +73,7 @@ int chain_build(struct chain *c, const struct chain_config *config, struct error
 	if (o->hot && !c->incomplete)
 		add_hot(c, config, state, why);
 	if (!o->hot && !c->incomplete)
-		add_stage(c, frames_new(o->restorer, m, state->spaces, sampler));
+		add_stage(c, frames_new(&config->frames, m, state->spaces, sampler));
 	add_stage(c, event_writer_new(config->writer));
 	if (c->incomplete && !*why->text)
 		error_set(why, -ENOMEM, "out of memory");

@@ -4,6 +4,7 @@
 #define PCCE_RECORD_CHAIN_H
 
 #include "filter/accounts.h"
+#include "filter/frames.h"
 #include "record/record.h"
 #include "stream/modules.h"
 
@@ -21,6 +22,7 @@ struct chain_config {
 	struct datafile_writer *writer;
 	int fd; /* the writer's */
 	struct record_modules *modules;
+	struct frames_config frames;
 	struct stream *watch; /* sees processes, and mappings with their modules; or NULL */
 };
 

@@ -38,6 +38,7 @@
 #include "filter/only.h"
 #include "hot/parameters.h"
 #include "record/chain.h"
+#include "record/choose_frames.h"
 #include "record/format_number.h"
 #include "record/running.h"
 #include "record/say.h"
@@ -451,7 +452,7 @@ static int watch_map(struct stream *s, const struct pcce_rec_map *rec, uint64_t 
 	return stream_pass(s->next, map, rec, pgoff, path);
 }
 
-static int build_chain(struct recorder *r, struct error *why)
+static int build_chain(struct recorder *r, const struct sampler_config *sampler, struct error *why)
 {
 	static const struct stream_ops watch = {.process = watch_process,
 						.map = watch_map,
@@ -462,6 +463,7 @@ static int build_chain(struct recorder *r, struct error *why)
 					    .writer = r->writer,
 					    .fd = r->output.fd,
 					    .modules = r->modules,
+					    .frames = {sampler->copy, r->options->reuse},
 					    .watch = &r->watch};
 
 	r->watch.ops = &watch;
@@ -650,6 +652,7 @@ static void print_summary(const struct recorder *r, const struct sampler_config 
 					       ? r->active.ops->why_nothing(r->active.sampler)
 					       : NULL,
 			.bytes = datafile_size(r->writer),
+			.whole_stacks = config->copy & SAMPLER_COPY_OUTSIDE,
 			.program = r->program,
 			.main_module = r->main_module,
 			.any_instrumented = r->any_instrumented,
@@ -718,9 +721,6 @@ int record_run(const struct record_options *o, bool *complete)
 		.n_events = o->n_events,
 		.target = o->target,
 		.verify = o->verify,
-		.copy = !o->restorer	? SAMPLER_COPY_NONE
-			: o->all_frames ? SAMPLER_COPY_ALL
-					: SAMPLER_COPY_PAGE,
 		.signal = o->signal,
 		.engine = o->engine,
 		.bursts = o->bursts,
@@ -744,9 +744,12 @@ int record_run(const struct record_options *o, bool *complete)
 	}
 	catch_stop_signals(&r);
 	raise_file_limit(&r.command.old_files);
+	config.copy = o->choose_frames ? choose_frames(o, program) : o->frames;
 	err = choose_sampler(&r, &config);
 	if (err)
 		goto out;
+	if (o->choose_frames)
+		choose_frames_for(r.active.ops, program, be_quiet, &config);
 	r.program = program;
 	warn_privileged(&r, program);
 	err = output_file_create(&r.output, o->output, OUTPUT_RECORDING, &why);
@@ -758,7 +761,7 @@ int record_run(const struct record_options *o, bool *complete)
 		r.modules = record_modules_new(r.writer, warn);
 	if (!r.modules)
 		say("out of memory");
-	else if (build_chain(&r, &why))
+	else if (build_chain(&r, &config, &why))
 		say("%s", why.text);
 	else
 		status = run_recorder(&r, &config);

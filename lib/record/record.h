@@ -6,11 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "bpf/sampler.h"
 
 struct count_bursts;
 struct expression;
 struct hot_parameters;
-struct restorer_ops;
+struct reuse_ops;
 struct sampler_event;
 
 struct record_options {
@@ -32,9 +33,10 @@ struct record_options {
 	const char *counted;		  /* what count calls the event that it counts */
 	/* That counts: "cct", "hcct" or "lossy" (both need hot), or "empty"; else NULL. */
 	const char *engine;
-	const struct count_bursts *bursts;   /* of count; NULL: count all the time */
-	const struct restorer_ops *restorer; /* NULL: do not restore frames */
-	bool all_frames; /* also whole stacks of threads that are not instrumented */
+	const struct count_bursts *bursts; /* of count; NULL: count all the time */
+	enum sampler_copy frames;	   /* of which samples frames are restored */
+	bool choose_frames;		   /* or the recorder chooses: choose_frames.h */
+	const struct reuse_ops *reuse;	   /* NULL: unwind all frames of each sample */
 };
 
 /* Records, and prints all messages. Returns the exit status for main(): the command's, if it ran

@@ -63,7 +63,7 @@ static void warn_of_silence(const struct record_summary *s)
 	format_count(all, sizeof(all), s->account->samples);
 	if (!s->account->samples && s->privileged)
 		return; /* that is why */
-	if (!s->account->samples && !s->main_module && state != TABLE_FOUND)
+	if (!s->account->samples && !s->main_module && !s->whole_stacks && state != TABLE_FOUND)
 		say("warning: no samples: %s %s%s%s%s", s->program, table_state_text(state),
 		    table_state_remedy(state), why ? "; " : "", why ? why : "");
 	else if (!s->account->samples && why)
@@ -77,7 +77,7 @@ static void warn_of_silence(const struct record_summary *s)
 			    ? "allocated too little, or made none of"
 			    : "used too little CPU time, or none of",
 		    s->event->name, s->event->frequency ? "; use a higher -F" : "");
-	else if (s->account->outside > s->account->samples / 2 &&
+	else if (s->account->outside > s->account->samples / 2 && !s->whole_stacks &&
 		 !(s->main_module && !s->main_module->instrumented))
 		say("warning: %s%s of %s samples are outside of instrumented threads: they have no "
 		    "contexts; pcce-report --format=flat lists where they are",
@@ -188,6 +188,7 @@ void record_print_summary(const struct record_summary *s)
 		warn_of_silence(s);
 	/* modules.c has already warned of other programs without a usable table. */
 	if (s->first && s->main_module && !s->main_module->instrumented &&
+	    !(s->whole_stacks && !s->shared_runtime) &&
 	    (s->main_module->state == TABLE_NONE || s->shared_runtime))
 		say("warning: %s %s: samples in it have no contexts%s%s%s", s->main_module->path,
 		    table_state_text(s->main_module->state),

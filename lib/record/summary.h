@@ -25,6 +25,7 @@ struct record_summary {
 	uint64_t bytes;		 /* of the file */
 	const char *program;	 /* the command's file; NULL: not known */
 	const struct record_module *main_module; /* NULL: not known */
+	bool whole_stacks;			 /* of what is not instrumented, are unwound */
 	bool any_instrumented;			 /* at least one module */
 	bool shared_runtime;			 /* libpcce.so.0 was loaded */
 	bool privileged;			 /* the user knows that nothing can be sampled */

@@ -45,23 +45,6 @@ void restore_map_free(struct restore_map *map)
 	*map = (struct restore_map){0};
 }
 
-void restore_leave(const struct restore_ops *ops, void *ctx, const struct restore_frame *f,
-		   struct restore_state *state)
-{
-	state->pc = f->ret;
-	state->sp = f->sp;
-	state->inner = f->interrupted;
-	state->known &= ~f->lost;
-	for (unsigned int i = 0; i < RESTORE_REGISTERS; i++) {
-		if (!f->saved[i])
-			continue;
-		if (ops->read(ctx, f->saved[i], &state->reg[i]))
-			state->known |= 1u << i;
-		else
-			state->known &= ~(1u << i);
-	}
-}
-
 /* ---- the copy of the stack ----------------------------------------------------------- */
 
 /* Where the copy of the word at stack_sp is: the last word is at the end of the memory. */
@@ -98,7 +81,7 @@ static uint64_t unchanged_from(const struct restore_map *map, uint64_t sp, const
 static int keep_stack(struct restore_map *map, uint64_t sp, const uint64_t *words, size_t n,
 		      uint64_t unchanged)
 {
-	uint64_t end = map->n ? map->frames[map->n - 1].sp : sp, changed = end - sp;
+	uint64_t end = map->n ? map->frames[map->n - 1].is.sp : sp, changed = end - sp;
 	size_t needed = (end - sp) / 8;
 
 	if ((end - sp) % 8 || needed > n)
@@ -132,8 +115,8 @@ static int compare_map(struct restore_map *map, const struct restore_ops *ops, v
 	if (array_reserve(&map->changed, &map->changed_capacity, map->n, 1))
 		return -ENOMEM;
 	for (i = 0; i < map->n && map->frames[i].low < unchanged; i++)
-		map->changed[i] =
-			!ops->read(ctx, map->frames[i].at, &word) || word != map->frames[i].ret;
+		map->changed[i] = !ops->read(ctx, map->frames[i].is.at, &word) ||
+				  word != map->frames[i].is.ret;
 	map->n_compared = i;
 	return 0;
 }
@@ -193,18 +176,18 @@ static int keep_frame(struct restore_map *map, const struct restore_frame *f)
 }
 
 /* Does an unchanged element also hold for a function that was entered from here? */
-static bool still_holds(const struct restore_frame *f, const struct restore_state *state)
+static bool still_holds(const struct restore_frame *f, const struct unwind_state *state)
 {
 	if (f->base == RESTORE_BASE_SP || f->base == RESTORE_BASE_SEARCH)
 		return true;
-	return f->base < RESTORE_REGISTERS && state->known >> f->base & 1 &&
-	       state->reg[f->base] + (uint64_t)f->offset == f->at;
+	return f->base < UNWIND_REGISTERS && state->known >> f->base & 1 &&
+	       state->reg[f->base] + (uint64_t)f->offset == f->is.at;
 }
 
 /* Finds the element at a location, or the first one beyond. */
 static size_t skip_elements(const struct restore_map *map, size_t from, uint64_t at)
 {
-	while (from < map->n && map->frames[from].at < at)
+	while (from < map->n && map->frames[from].is.at < at)
 		from++;
 	return from;
 }
@@ -212,7 +195,7 @@ static size_t skip_elements(const struct restore_map *map, size_t from, uint64_t
 /* Does an unchanged element belong to the function that is at this state? *i: the element. The
  * search begins at element `next`. */
 static bool find_same_rule(const struct restore_map *map, size_t next,
-			   const struct restore_state *state, size_t *i)
+			   const struct unwind_state *state, size_t *i)
 {
 	uint64_t pc = state->pc - !state->inner;
 	const struct restore_frame *f;
@@ -228,7 +211,7 @@ static bool find_same_rule(const struct restore_map *map, size_t next,
 
 /* Do all elements from this one on hold for a function that was entered from here? */
 static bool rest_holds(const struct restore_map *map, size_t first,
-		       const struct restore_state *state, uint64_t unchanged)
+		       const struct unwind_state *state, uint64_t unchanged)
 {
 	const struct restore_frame *f = &map->frames[first];
 
@@ -244,21 +227,21 @@ static void add_dependencies(struct restore_frame *f, const struct restore_frame
 	f->low = caller ? caller->low : UINT64_MAX;
 	f->wants = caller ? caller->wants : RESTORE_BASE_SP;
 	f->want = caller ? caller->want : 0;
-	if (f->at < f->low)
-		f->low = f->at;
-	for (unsigned int i = 0; i < RESTORE_REGISTERS; i++)
-		if (f->saved[i] && f->saved[i] < f->low)
-			f->low = f->saved[i];
-	if (f->wants != RESTORE_BASE_SP && (f->saved[f->wants] || f->lost >> f->wants & 1))
+	if (f->is.at < f->low)
+		f->low = f->is.at;
+	for (unsigned int i = 0; i < UNWIND_REGISTERS; i++)
+		if (f->is.saved[i] && f->is.saved[i] < f->low)
+			f->low = f->is.saved[i];
+	if (f->wants != RESTORE_BASE_SP && (f->is.saved[f->wants] || f->is.lost >> f->wants & 1))
 		f->wants = RESTORE_BASE_SP;
-	if (f->base < RESTORE_REGISTERS) {
+	if (f->base < UNWIND_REGISTERS) {
 		if (f->wants != RESTORE_BASE_SP && f->wants != f->base)
 			f->low = 0;
 		f->wants = f->base;
-		f->want = f->at - (uint64_t)f->offset;
+		f->want = f->is.at - (uint64_t)f->offset;
 	}
-	/* It may follow from any memory. */
-	if (!f->rule_end || f->confidence < RESTORE_CERTAIN)
+	/* It may follow from any memory, or is possible only above the innermost frame. */
+	if (!f->rule_end || f->confidence < RESTORE_CERTAIN || f->is.sp <= f->from)
 		f->low = 0;
 }
 
@@ -306,8 +289,8 @@ static int finish_map(struct restore_map *map, size_t first, bool complete)
 	}
 	map->complete = complete;
 	if (complete)
-		return RESTORE_COMPLETE;
-	return map->n ? RESTORE_PARTIAL : RESTORE_FAILED;
+		return UNWIND_COMPLETE;
+	return map->n ? UNWIND_PARTIAL : UNWIND_FAILED;
 }
 
 /*
@@ -315,17 +298,18 @@ static int finish_map(struct restore_map *map, size_t first, bool complete)
  * *at becomes the first one that was not copied, and the state that of the last one's caller.
  */
 static int copy_elements(struct restore_map *map, const struct restore_ops *ops, void *ctx,
-			 size_t *at, struct restore_state *state, uint64_t unchanged,
+			 size_t *at, struct unwind_state *state, uint64_t first, uint64_t unchanged,
 			 struct restore_counts *counts)
 {
 	size_t i = *at;
 
 	for (; i < map->n && !is_changed(map, i) && still_holds(&map->frames[i], state) &&
+	       unwind_is_possible(&map->frames[i].is, state, first) &&
 	       !rest_holds(map, i, state, unchanged);
 	     i++) {
 		if (keep_frame(map, &map->frames[i]))
 			return -ENOMEM;
-		restore_leave(ops, ctx, &map->frames[i], state);
+		unwind_leave(ops->read, ctx, &map->frames[i].is, state);
 		counts->reused++;
 	}
 	*at = i;
@@ -334,14 +318,15 @@ static int copy_elements(struct restore_map *map, const struct restore_ops *ops,
 
 /* Makes the new map. unchanged: the address from which on the stack is unchanged. */
 static int make_map(struct restore_map *map, const struct restore_ops *ops, void *ctx,
-		    struct restore_state *state, uint64_t unchanged, uint64_t doubted,
+		    struct unwind_state *state, uint64_t unchanged, uint64_t doubted,
 		    struct restore_counts *counts)
 {
+	const uint64_t first = state->sp;
 	struct restore_frame f;
 	size_t next = 0;
 
 	map->n_next = 0;
-	while (map->n_next < RESTORE_FRAMES_MAX) {
+	while (map->n_next < UNWIND_FRAMES_MAX) {
 		size_t same;
 
 		if (find_same_rule(map, next, state, &same)) {
@@ -349,27 +334,25 @@ static int make_map(struct restore_map *map, const struct restore_ops *ops, void
 			next = same;
 			counts->reused++;
 		} else {
-			enum restore_step step = ops->unwind(ctx, state, &f);
+			enum unwind_step step = ops->unwind(ctx, state, &f);
 
-			if (step != RESTORE_STEP_FRAME)
-				return finish_map(map, map->n, step == RESTORE_STEP_END);
-			/* A frame ends outside of those that it called. Only a signal can change
-			 * stacks. */
-			if (f.at < state->sp && !f.interrupted)
-				return finish_map(map, map->n, false);
+			if (step != UNWIND_STEP_FRAME)
+				return finish_map(map, map->n, step == UNWIND_STEP_END);
 			counts->unwound++;
 		}
+		if (!unwind_is_possible(&f.is, state, first))
+			return finish_map(map, map->n, false);
 		f.from = state->sp;
 		if (keep_frame(map, &f))
 			return -ENOMEM;
-		restore_leave(ops, ctx, &f, state);
-		next = skip_elements(map, next, f.at);
-		if (next < map->n && map->frames[next].at == f.at && is_changed(map, next) &&
-		    doubted && map->frames[next].ret == f.ret)
+		unwind_leave(ops->read, ctx, &f.is, state);
+		next = skip_elements(map, next, f.is.at);
+		if (next < map->n && map->frames[next].is.at == f.is.at && is_changed(map, next) &&
+		    doubted && map->frames[next].is.ret == f.is.ret)
 			counts->rechecked++;
-		if (next < map->n && map->frames[next].at == f.at && !is_changed(map, next)) {
+		if (next < map->n && map->frames[next].is.at == f.is.at && !is_changed(map, next)) {
 			next++;
-			if (copy_elements(map, ops, ctx, &next, state, unchanged, counts))
+			if (copy_elements(map, ops, ctx, &next, state, first, unchanged, counts))
 				return -ENOMEM;
 			if (next < map->n && rest_holds(map, next, state, unchanged)) {
 				counts->reused += map->n - next;
@@ -385,10 +368,10 @@ static int make_map(struct restore_map *map, const struct restore_ops *ops, void
 }
 
 int restore_frames(struct restore_map *map, const struct restore_ops *ops, void *ctx,
-		   const struct restore_state *from, unsigned int threshold,
+		   const struct unwind_state *from, unsigned int threshold,
 		   struct restore_counts *counts)
 {
-	struct restore_state state = *from;
+	struct unwind_state state = *from;
 	uint64_t unchanged = UINT64_MAX, doubted;
 	const uint64_t *words = NULL;
 	size_t n_words = 0;

@@ -4,7 +4,8 @@
  * since the last request.
  *
  * The method is that of US patent 7,926,048, which may still be in force in some countries.
- * Therefore pcce is built without this folder, unless RESTORE=1 is given.
+ * Therefore no command of pcce contains this folder, unless it is built with RESTORE=1: commands
+ * unwind all frames then (unwind/unwind.h).
  *
  * A map keeps, for each frame of the last call sequence, where its return address is on the stack,
  * and its value. The next request compares the map with the stack. It unwinds from the innermost
@@ -17,12 +18,8 @@
 #ifndef PCCE_RESTORE_RESTORE_H
 #define PCCE_RESTORE_RESTORE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "unwind/unwind.h"
 
-/* Registers that a call preserves, except the stack pointer; enough for x86-64. */
-#define RESTORE_REGISTERS 8
 /* restore_frame.base: the frame's end follows from the stack pointer alone; it follows from more
  * than one register; it was searched. */
 #define RESTORE_BASE_SP 0xffu
@@ -32,31 +29,17 @@
 /* Confidence in percent: the frame follows from unwind information. */
 #define RESTORE_CERTAIN 100u
 
-/* Where a thread is: in the innermost function, or at a call. */
-struct restore_state {
-	uint64_t pc, sp;
-	uint64_t reg[RESTORE_REGISTERS];
-	uint32_t known; /* bit i: reg[i] is known */
-	bool inner;	/* pc is not a return address */
-};
-
-/* An element of the map: the frame of one function, and the call that leads to it. */
+/* An element of the map: a frame, and what it follows from. */
 struct restore_frame {
-	uint64_t at;  /* where its return address is */
-	uint64_t ret; /* the return address */
-	uint64_t sp;  /* its caller's stack pointer, after the return */
-	/* Where the function has saved the caller's registers; 0: it has them unchanged. */
-	uint64_t saved[RESTORE_REGISTERS];
-	uint32_t lost; /* bit i: the caller's reg[i] is not known */
-	/* at = reg[base] + offset, or RESTORE_BASE_*. */
+	struct unwind_frame is;
+	/* is.at = reg[base] + offset, or RESTORE_BASE_*. */
 	uint8_t base;
 	uint8_t confidence; /* in percent; below RESTORE_CERTAIN: found by an imprecise method */
-	bool interrupted;   /* it did not call: a signal interrupted at ret */
 	int64_t offset;
 	uint64_t from; /* the function's stack pointer; restore_frames() sets it */
 	/* The code, [rule, rule_end), that has the same rule: with base RESTORE_BASE_SP and the
-	 * same stack pointer, or the same at of base and offset, all of the frame is the same. The
-	 * address before a return address counts. Both 0: unknown. */
+	 * same stack pointer, or the same is.at of base and offset, all of the frame is the same.
+	 * The address before a return address counts. Both 0: unknown. */
 	uint64_t rule, rule_end;
 	/* Private to restore_frames(): what this frame and all outer ones follow from. That is the
 	 * stack from `low` on, and on entry the value `want` of register `wants`. */
@@ -65,29 +48,15 @@ struct restore_frame {
 	uint64_t want;
 };
 
-enum restore_step {
-	RESTORE_STEP_FRAME, /* *frame is the frame of the function at state->pc */
-	RESTORE_STEP_END,   /* this function has no caller */
-	RESTORE_STEP_FAILED
-};
-
 struct restore_ops {
-	/* Reads a word of the stack; false: it is not available. */
-	bool (*read)(void *ctx, uint64_t address, uint64_t *word);
-	/* Unwinds one frame. Does not change the state: restore_leave() does. */
-	enum restore_step (*unwind)(void *ctx, const struct restore_state *state,
-				    struct restore_frame *frame);
-	/* Does the sequence end at the function that this address returns to? NULL: never. */
-	bool (*stop)(void *ctx, uint64_t ret);
+	unwind_read *read;
+	/* Unwinds one frame. Does not change the state. */
+	enum unwind_step (*unwind)(void *ctx, const struct unwind_state *state,
+				   struct restore_frame *frame);
+	unwind_stop *stop; /* NULL: never */
 	/* The words of the stack from the state's sp on, *n of them. The map keeps a copy of those
 	 * that the frames need. Where it is unchanged, no frame is looked at. NULL: all are. */
 	const uint64_t *(*stack)(void *ctx, size_t *n);
-};
-
-enum restore_result {
-	RESTORE_COMPLETE, /* down to a function without a caller, or to where stop() said so */
-	RESTORE_PARTIAL,  /* some frames, then nothing could be found */
-	RESTORE_FAILED	  /* no frame */
 };
 
 struct restore_counts {
@@ -110,8 +79,6 @@ struct restore_map {
 	size_t n_next, n_compared, n_stack;
 };
 
-#define RESTORE_FRAMES_MAX 65536
-
 /*
  * Brings the map up to date: map->frames is the call sequence of the state. With the same map
  * again, only changed frames are unwound. A map that is all zeros is empty.
@@ -119,14 +86,11 @@ struct restore_map {
  * threshold: unchanged regions of frames that an imprecise method found are trusted only with at
  * least this confidence, in percent. 0: always; 100: never.
  *
- * Returns enum restore_result, or -ENOMEM.
+ * Returns enum unwind_result, or -ENOMEM.
  */
 int restore_frames(struct restore_map *map, const struct restore_ops *ops, void *ctx,
-		   const struct restore_state *state, unsigned int threshold,
+		   const struct unwind_state *state, unsigned int threshold,
 		   struct restore_counts *counts);
-/* Goes from a function to its caller. */
-void restore_leave(const struct restore_ops *ops, void *ctx, const struct restore_frame *f,
-		   struct restore_state *state);
 void restore_map_free(struct restore_map *map);
 
 #endif

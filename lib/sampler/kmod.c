@@ -83,7 +83,7 @@ static int make_setup(const struct sampler_config *config, struct pcce_kmod_setu
 		setup->flags |= PCCE_KMOD_WEIGHT_PERIOD;
 	if (config->copy != SAMPLER_COPY_NONE)
 		setup->flags |= PCCE_KMOD_COPY_STACKS;
-	if (config->copy == SAMPLER_COPY_ALL)
+	if (config->copy & SAMPLER_COPY_OUTSIDE)
 		setup->flags |= PCCE_KMOD_COPY_ALL;
 	return 0;
 }

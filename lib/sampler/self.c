@@ -222,7 +222,7 @@ static int self_prepare(const struct sampler_config *config, struct sampler **ou
 		s->inotify = -1;
 	}
 	if (asprintf(&value, "%s:%" PRIu64 ":%s%s%s%s%c%d", s->directory.rings, interval,
-		     config->verify ? "v" : "", config->copy ? "c" : "",
+		     config->verify ? "v" : "", config->copy & SAMPLER_COPY_PAGE ? "c" : "",
 		     strcmp(config->events->name, "task-clock") == 0 ? "t" : "", allocations,
 		     PCCE_SELF_FLAG_SIGNAL,
 		     config->signal ? config->signal : PCCE_SELF_SIGNAL) < 0) {

@@ -3,27 +3,28 @@
 #
 # pcce-record --frames: the frames of an uninstrumented library between a sample and its
 # instrumented caller, and whole stacks of a program that is not instrumented.  Where the context
-# and the frames name different calls, the check fails.
+# and the frames name different calls, the check fails.  Builds with and without RESTORE=1 must have
+# the same frames.
 
 . "$(dirname "$0")/../lib.sh"
 . "$top/tests/e2e/frames/lib.sh"
 cd "$scratch" || exit 1
-recorder=$out/tests/pcce-record
+recorder=pcce-record
 cflags=$(pcce-config --cflags)
 ldflags=$(pcce-config --ldflags)
 
 check "an instrumented program with a plain library is built" frames_build .
 
-# ---- a build without it ------------------------------------------------------------------
+# ---- what is linked ----------------------------------------------------------------------
 
-if strings -n 8 "$out/bin/pcce-record" | grep -q 'make RESTORE=1'; then
-	pcce-record --frames=foreign -- ./program >/dev/null 2>without.err
-	is "without RESTORE=1, --frames says what to do" "$?: $(grep -o 'build pcce with make RESTORE=1' without.err)" \
-		"64: build pcce with make RESTORE=1"
-	is "... and nothing that restores is linked" \
-		"$(nm "$out/bin/pcce-record" | grep -c ' restore_frames$')" 0
+# All functions of the files that reuse frames: none has a name that begins otherwise.
+reuses() { nm "$1" | grep -cE ' [tTdD] (restore_(frames|map)|reuse_|cfi_rule_|unwind_element)'; }
+check "a build with RESTORE=1 contains the reuse of frames" [ "$(reuses "$out/tests/pcce-record")" -ge 4 ]
+if grep -q '^RESTORE ' "$out/obj/.flags"; then
+	skip "a build without RESTORE=1 does not" "this build has RESTORE=1"
 else
-	ok "this is a build with RESTORE=1"
+	is "a build without RESTORE=1 does not" "$(reuses "$out/bin/pcce-record")" 0
+	is "... nor does any other file" "$(grep -rlE 'restore_frames|reuse_frames' "$out/bin" "$out/lib")" ""
 fi
 
 # ---- options -----------------------------------------------------------------------------
@@ -56,7 +57,6 @@ for sampler in "${samplers[@]}"; do
 	is "$sampler: no frames lead to another call than the context" "$(stat_of "$data" restored_wrong)" 0
 	check "$sampler: all are restored but a few" \
 		test "$(($(stat_of "$data" restored_in_part) + $(stat_of "$data" not_restored)))" -le "$((foreign / 25))"
-	check "$sampler: some frames are reused" test "$(stat_of "$data" frames_reused)" -gt 0
 	chains_are_right "$sampler" "$data"
 done
 # Contexts in uninstrumented code have a gap where code that is not encoded may have called.
@@ -158,14 +158,41 @@ if has_bpf; then
 	check "... nearly all are whole" awk '
 		{ all += $NF; if (/truncated/) cut += $NF }
 		END { print cut + 0, "of", all, "are not"; exit !(all && cut * 20 <= all) }' whole.folded
-	check "... most frames are reused" \
-		test "$(stat_of plain.data frames_reused)" -gt "$(($(stat_of plain.data frames_unwound) / 2))"
 	chains_are_right "whole stacks" plain.data
 	is "... each begins where its thread does" \
 		"$(grep -vE '^\[thread without pcce\];(_start|\[?(__)?(GI_)*_*clone|\[ld-|\[truncated\]|_dl_|\[libc)' plain.data.folded | head -n 3)" ""
 	check "an instrumented program is recorded with all" restore bpf mixed.data all ./program
 	is "... no stack is wrong" "$(stat_of mixed.data restored_wrong)" 0
 	check "... and its contexts are exact" test "$(stat_of mixed.data exact)" -gt 100
+fi
+
+# ---- the same frames with RESTORE=1 ---------------------------------------------------------
+
+# It unwinds each stack in both ways.
+build_with_tools compare -D_GNU_SOURCE -DPCCE_RESTORE -Dreuse_frames=compare_frames \
+	"$top/tests/e2e/frames/compare.c" "$top/tools/pcce-record.c"
+compared() { # NAME COMPARED
+	local samples frames differ
+	check "$1: all samples have the same frames in both builds" grep -q ' 0 differ$' "$2"
+	read -r samples frames differ < <(sed -n 's/^compared \([0-9]*\) samples, \([0-9]*\) frames, \([0-9]*\) differ$/\1 \2 \3/p' "$2")
+	check "  there are some" [ "${samples:-0}" -ge 100 ] && echo "# $samples samples, $frames frames, $differ differ"
+}
+same_frames() { # NAME SAMPLER WHICH COMMAND...
+	local name=$1
+	recorder=./compare restore "$2" compare.data "${@:3}"
+	compared "$name" compare.data.err
+	is "  no frames lead to another call than the context" "$(stat_of compare.data restored_wrong)" 0
+}
+same_frames "self" self foreign ./program
+check "... and RESTORE=1 reuses some" test "$(stat_of compare.data frames_reused)" -gt 0
+same_frames "self, frames of several KB" self foreign ./program wide
+same_frames "self, without unwind information" self foreign ./program blind
+if has_bpf; then
+	same_frames "bpf" bpf all ./program
+	same_frames "bpf, frames of several KB" bpf all ./plain wide
+	same_frames "bpf, whole stacks" bpf outside ./plain
+	check "... and RESTORE=1 reuses most" \
+		test "$(stat_of compare.data frames_reused)" -gt "$(($(stat_of compare.data frames_unwound) / 2))"
 fi
 
 # ---- frames of several KB ----------------------------------------------------------------
@@ -220,6 +247,73 @@ if has_bpf; then
 		"$(sed 's/ [0-9]*$//' lost.folded | grep lib_touch | grep -vE 'main;touch(;lib_touch){1,40}$')" ""
 	check "... they begin at all depths" test "$(grep -c 'lib_touch [0-9]*$' lost.folded)" = 40
 fi
+
+# ---- without the option ------------------------------------------------------------------------
+
+# by_default DATA COMMAND...: records without --frames
+by_default() { timeout -k 5 300 pcce-record -F 2000 -o "$1" "${@:2}" >"$1.err" 2>&1; }
+says_so="plain was not built with pcce: whole stacks are unwound instead (--frames=outside); --frames=none leaves that out"
+# has_whole DATA: most samples are whole stacks
+has_whole() { [ $(($(stat_of "$1" restored) * 20)) -ge $(($(stat_of "$1" outside) * 17)) ]; }
+if has_bpf; then
+	check "a program without pcce is recorded" by_default plain.data -b bpf ./plain
+	is "... it says that whole stacks are unwound" "$(grep -c "$says_so\$" plain.data.err)" 1
+	is "... and warns of nothing else" "$(grep -cE 'no contexts' plain.data.err)" 0
+	check "... they are" has_whole plain.data
+	chains_are_right "without --frames" plain.data
+	check "--frames=none is accepted" by_default none.data -b bpf --frames=none ./plain
+	is "... it unwinds nothing, and says nothing of it" \
+		"$(stat_of none.data restored)$(grep -c 'stacks are unwound' none.data.err)" 0
+	check "... but that there are no contexts" grep -q 'plain was not built with pcce: samples in it have no contexts' none.data.err
+	by_default quiet.data -b bpf -q ./plain
+	is "-q: it says nothing" "$(cat quiet.data.err)" ""
+	by_default program.data -b bpf ./program
+	is "an instrumented program: nothing is unwound" \
+		"$(stat_of program.data restored)$(grep -c 'stacks are unwound' program.data.err)" 0
+	# In a shell without pcce, samples of the program are the same as without frames.
+	by_default shell.data -b bpf sh -c './program; ./plain'
+	pcce-report -q -i shell.data --format=folded >shell.folded 2>shell.folded.err
+	check "a shell: its own command without pcce has whole stacks" \
+		grep -qE ';_start;.*;main;.*;deep;.*lib_' shell.folded
+	check "... the instrumented one has contexts" test "$(stat_of shell.data exact)" -ge 100
+	is "... and none of its frames is restored" \
+		"$(pcce-report -q -i shell.data --format=tree --comm=program | grep -c 'restored)')" 0
+	printf '#!/bin/sh\n./plain\n' >script
+	chmod +x script
+	by_default script.data -b bpf ./script
+	check "a script: whole stacks" has_whole script.data
+	for option in --hot --only=deep; do
+		by_default other.data -b bpf $option ./plain
+		is "$option: nothing is unwound, and nothing is said of it" "$(grep -c 'stacks are unwound' other.data.err)" 0
+	done
+	check "a static program is built" $CC -O2 -g -static-pie -x c -o static - <<'END_OF_C'
+static volatile unsigned long sum;
+static __attribute__((noinline)) void spin(unsigned long n) { while (n--) sum += n; }
+int main(void) { spin(300000000); return 0; }
+END_OF_C
+	strip -o stripped static
+	for p in static stripped; do
+		by_default $p.data -b bpf ./$p
+		check "a $p program: whole stacks" has_whole $p.data
+		is "... and no warning of contexts" "$(grep "no contexts" $p.data.err)" ""
+	done
+	check "a program whose unwind information goes round is built" $CC "$top/tests/e2e/frames/loop.S" -o loop
+	by_default loop.data -b bpf ./loop
+	check "... it has samples" test "$(stat_of loop.data samples)" -ge 100
+	check "... with hardly a frame" test "$(stat_of loop.data frames_unwound)" -le \
+		"$((2 * $(stat_of loop.data samples)))"
+	./plain wide >/dev/null &
+	running=$!
+	by_default attach.data -b bpf --duration=0.3 -p $running
+	kill $running 2>/dev/null
+	wait $running
+	check "a running process: whole stacks" has_whole attach.data
+	is "... and it says so" "$(grep -c 'the process was not built with pcce: whole stacks' attach.data.err)" 1
+else
+	skip "whole stacks without --frames" "pcce-record cannot use BPF: $bpf_reason"
+fi
+by_default self.plain -b self ./plain
+is "the self sampler sees no such threads, and says nothing of stacks" "$(grep -c 'stacks are unwound' self.plain.err)" 0
 
 # ---- what cannot be restored -------------------------------------------------------------
 

@@ -146,7 +146,7 @@ every_context_matches "--verify" only.data "save << down"
 
 check "a program that sorts is built" build "$top/tests/workloads/qsort.c" -o sorts
 for sampler in "${samplers[@]}"; do
-	timeout 300 "$out/tests/pcce-record" -q -b "$sampler" -F 3000 --frames=foreign --only=sort_row -o frames.data -- \
+	timeout 300 pcce-record -q -b "$sampler" -F 3000 --frames=foreign --only=sort_row -o frames.data -- \
 		./sorts >/dev/null 2>frames.err
 	check "$sampler: --frames: frames are restored" [ "$(stat_of frames.data restored)" -ge 20 ]
 	is "$sampler: --frames: none is wrong" "$(stat_of frames.data restored_wrong)" 0

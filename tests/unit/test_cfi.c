@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Tests unwinding by .eh_frame on this very process, against what the C library's backtrace() says:
- * in deep calls, in a callback of the C library, in a signal handler, and with frames whose size
- * only a register knows.
+ * Tests unwinding by .eh_frame on this very process, with reuse of frames and without, against what
+ * the C library's backtrace() says: in deep calls, in a callback of the C library, in a signal
+ * handler, and with frames whose size only a register knows.
  */
 #define _GNU_SOURCE
 #include <execinfo.h>
@@ -13,8 +13,9 @@
 #include <string.h>
 #include <ucontext.h>
 #include <unistd.h>
-#include "restore/cfi_unwind.h"
+#include "restore/cfi_rule.h"
 #include "tests/unit/tap.h"
+#include "unwind/cfi_unwind.h"
 
 #define MAX_MODULES 64
 #define MAX_FRAMES 512
@@ -28,6 +29,7 @@ static size_t n_modules;
 
 static struct restore_map map;
 static struct restore_counts counts;
+static struct unwind_sequence whole;
 
 static int add_module(struct dl_phdr_info *info, size_t size, void *ctx)
 {
@@ -57,10 +59,10 @@ __attribute__((no_sanitize_address)) static bool read_own(void *ctx, uint64_t ad
 	return true;
 }
 
-static enum restore_step unwind_own(void *ctx, const struct restore_state *state,
-				    struct restore_frame *f)
+static enum unwind_step unwind_own(void *ctx, const struct unwind_state *state,
+				   struct restore_frame *f)
 {
-	static const struct restore_ops ops = {.read = read_own};
+	enum unwind_step step;
 	uint64_t pc = state->pc - !state->inner;
 	const struct cfi_row *row;
 
@@ -69,19 +71,33 @@ static enum restore_step unwind_own(void *ctx, const struct restore_state *state
 			continue;
 		pc -= modules[i].base;
 		row = modules[i].cfi ? cfi_at(modules[i].cfi, pc) : NULL;
-		return row ? cfi_unwind(row, pc, &ops, ctx, state, f) : RESTORE_STEP_FAILED;
+		step = row ? cfi_unwind(row, read_own, ctx, state, &f->is) : UNWIND_STEP_FAILED;
+		if (step == UNWIND_STEP_FRAME)
+			cfi_rule_set(row, pc, state, f);
+		return step;
 	}
-	return RESTORE_STEP_FAILED;
+	return UNWIND_STEP_FAILED;
 }
 
+static enum unwind_step unwind_plain(void *ctx, const struct unwind_state *state,
+				     struct unwind_frame *f)
+{
+	struct restore_frame element;
+	enum unwind_step step = unwind_own(ctx, state, &element);
+
+	*f = element.is;
+	return step;
+}
+
+static const struct unwind_ops plain = {.read = read_own, .unwind = unwind_plain};
 static const struct restore_ops own = {.read = read_own, .unwind = unwind_own};
 
 /* The number of return addresses that both name, from here outwards; negative: they differ. */
 static NOINLINE int compare_stacks(void)
 {
-	static const int numbers[RESTORE_REGISTERS] = {REG_RBX, REG_RBP, REG_R10, REG_R12,
-						       REG_R13, REG_R14, REG_R15, REG_RDI};
-	struct restore_state state = {.inner = true, .known = 0xff};
+	static const int numbers[UNWIND_REGISTERS] = {REG_RBX, REG_RBP, REG_R10, REG_R12,
+						      REG_R13, REG_R14, REG_R15, REG_RDI};
+	struct unwind_state state = {.inner = true, .known = 0xff};
 	void *want[MAX_FRAMES];
 	ucontext_t here;
 	int n, result, skip;
@@ -90,15 +106,20 @@ static NOINLINE int compare_stacks(void)
 	n = backtrace(want, MAX_FRAMES);
 	state.pc = (uint64_t)here.uc_mcontext.gregs[REG_RIP];
 	state.sp = (uint64_t)here.uc_mcontext.gregs[REG_RSP];
-	for (int i = 0; i < RESTORE_REGISTERS; i++)
+	for (int i = 0; i < UNWIND_REGISTERS; i++)
 		state.reg[i] = (uint64_t)here.uc_mcontext.gregs[numbers[i]];
 	result = restore_frames(&map, &own, NULL, &state, 0, &counts);
 	/* The first of backtrace() is in this function, or in AddressSanitizer's backtrace(). */
 	skip = n - (int)map.n;
-	if (result != RESTORE_COMPLETE || skip < 1 || skip > 2)
+	if (result != UNWIND_COMPLETE || skip < 1 || skip > 2)
 		return -1 - (int)map.n;
 	for (size_t i = 0; i < map.n; i++)
-		if (map.frames[i].ret != (uint64_t)(uintptr_t)want[i + (size_t)skip])
+		if (map.frames[i].is.ret != (uint64_t)(uintptr_t)want[i + (size_t)skip])
+			return -1 - (int)map.n;
+	if (unwind_frames(&plain, NULL, &state, &whole) != result || whole.n != map.n)
+		return -1 - (int)map.n;
+	for (size_t i = 0; i < map.n; i++)
+		if (map.frames[i].is.ret != whole.ret[i])
 			return -1 - (int)map.n;
 	return n;
 }
@@ -139,20 +160,20 @@ static void test_ends(void)
 {
 	static const uint64_t stack[] = {0, 0x1234};
 	struct cfi_row row = {.cfa = {.how = CFI_IS, .reg = CFI_SP, .offset = 8}};
-	struct restore_state state = {.sp = (uintptr_t)stack};
-	enum restore_step zero, call, end;
-	struct restore_frame f;
+	struct unwind_state state = {.sp = (uintptr_t)stack};
+	enum unwind_step zero, call, end;
+	struct unwind_frame f;
 
 	for (int i = 0; i < CFI_REGISTERS; i++)
 		row.rule[i].how = CFI_SAME;
 	row.rule[CFI_SP].how = CFI_IS;
 	row.rule[CFI_PC] = (struct cfi_rule){.how = CFI_AT, .offset = -8};
-	zero = cfi_unwind(&row, 0, &own, NULL, &state, &f);
+	zero = cfi_unwind(&row, read_own, NULL, &state, &f);
 	state.sp += 8;
-	call = cfi_unwind(&row, 0, &own, NULL, &state, &f);
+	call = cfi_unwind(&row, read_own, NULL, &state, &f);
 	row.rule[CFI_PC].how = CFI_UNDEFINED;
-	end = cfi_unwind(&row, 0, &own, NULL, &state, &f);
-	tap_ok(zero == RESTORE_STEP_FAILED && call == RESTORE_STEP_FRAME && end == RESTORE_STEP_END,
+	end = cfi_unwind(&row, read_own, NULL, &state, &f);
+	tap_ok(zero == UNWIND_STEP_FAILED && call == UNWIND_STEP_FRAME && end == UNWIND_STEP_END,
 	       "only unwind information ends a stack, no return address of 0", "%d, %d, %d", zero,
 	       call, end);
 }
@@ -183,6 +204,7 @@ int main(void)
 	sum += recurse(190);
 	tap_ok(found > 190, "another stack", "%d", found);
 	restore_map_free(&map);
+	free(whole.ret);
 	test_ends();
 	return tap_done() || !sum;
 }

@@ -35,13 +35,13 @@ struct shape {
 struct frame { /* the truth */
 	uint64_t at, ret;
 	uint64_t low; /* the stack pointer while it calls */
-	uint64_t before[RESTORE_REGISTERS];
+	uint64_t before[UNWIND_REGISTERS];
 	unsigned int function;
 };
 
 static struct machine {
 	uint64_t stack[WORDS];
-	uint64_t reg[RESTORE_REGISTERS];
+	uint64_t reg[UNWIND_REGISTERS];
 	struct shape shapes[FUNCTIONS];
 	struct frame frames[MAX_DEPTH];
 	unsigned int depth;
@@ -76,11 +76,11 @@ static void make_program(uint64_t seed)
 
 		s->own_base = any(3) == 0;
 		s->any_size = s->own_base && any(2);
-		s->saves = any(2) ? 0 : 1 + any(RESTORE_REGISTERS - 1);
+		s->saves = any(2) ? 0 : 1 + any(UNWIND_REGISTERS - 1);
 		s->words = 2 + any(4) * 2;
 		s->pushed = any(4) ? 0 : 1;
 	}
-	for (unsigned int i = 0; i < RESTORE_REGISTERS; i++)
+	for (unsigned int i = 0; i < UNWIND_REGISTERS; i++)
 		m.reg[i] = i;
 	m.sp = STACK_END;
 	m.lowest = STACK_BASE;
@@ -168,8 +168,8 @@ static bool read_word(void *ctx, uint64_t address, uint64_t *word)
 }
 
 /* As unwind information would: by the rules of the function at pc. */
-static enum restore_step unwind_frame(void *ctx, const struct restore_state *state,
-				      struct restore_frame *f)
+static enum unwind_step unwind_frame(void *ctx, const struct unwind_state *state,
+				     struct restore_frame *f)
 {
 	unsigned int function = (unsigned int)((state->pc - CODE) / 256), call;
 	const struct shape *s;
@@ -178,18 +178,18 @@ static enum restore_step unwind_frame(void *ctx, const struct restore_state *sta
 	m.unwinds++;
 	*f = (struct restore_frame){.confidence = RESTORE_CERTAIN};
 	if (state->pc == ROOT)
-		return RESTORE_STEP_END;
+		return UNWIND_STEP_END;
 	if (state->pc < CODE || function >= FUNCTIONS)
-		return RESTORE_STEP_FAILED;
+		return UNWIND_STEP_FAILED;
 	s = &m.shapes[function];
 	call = state->inner ? 0 : (unsigned int)(state->pc % 256) / 16;
 	if (s->own_base) {
 		if (!(state->known & 1))
-			return RESTORE_STEP_FAILED;
+			return UNWIND_STEP_FAILED;
 		end = state->reg[0] + 16;
 		f->base = 0;
 		f->offset = 8;
-		f->saved[0] = end - 16;
+		f->is.saved[0] = end - 16;
 	} else {
 		end = state->sp + (s->pushed * call + s->words + 1) * 8;
 		f->base = RESTORE_BASE_SP;
@@ -202,32 +202,32 @@ static enum restore_step unwind_frame(void *ctx, const struct restore_state *sta
 		f->rule_end = state->inner ? f->rule_end : state->pc + 8;
 	}
 	if (s->saves)
-		f->saved[s->saves] = end - 24;
-	f->at = end - 8;
-	f->sp = end;
-	return read_word(ctx, f->at, &f->ret) ? RESTORE_STEP_FRAME : RESTORE_STEP_FAILED;
+		f->is.saved[s->saves] = end - 24;
+	f->is.at = end - 8;
+	f->is.sp = end;
+	return read_word(ctx, f->is.at, &f->is.ret) ? UNWIND_STEP_FRAME : UNWIND_STEP_FAILED;
 }
 
 /* As one without unwind information would: the next word that could be a return address. */
-static enum restore_step search_frame(void *ctx, const struct restore_state *state,
-				      struct restore_frame *f)
+static enum unwind_step search_frame(void *ctx, const struct unwind_state *state,
+				     struct restore_frame *f)
 {
 	uint64_t word;
 
 	m.unwinds++;
-	*f = (struct restore_frame){.confidence = 80, .base = RESTORE_BASE_SEARCH, .lost = ~0u};
+	*f = (struct restore_frame){.confidence = 80, .base = RESTORE_BASE_SEARCH, .is.lost = ~0u};
 	if (state->pc == ROOT)
-		return RESTORE_STEP_END;
+		return UNWIND_STEP_END;
 	for (uint64_t at = state->sp; read_word(ctx, at, &word); at += 8) {
 		if (word != ROOT && (word < CODE || word >= CODE + FUNCTIONS * 256 ||
 				     word % 16 != 8 || word % 256 >= CALLS * 16))
 			continue;
-		f->at = at;
-		f->sp = at + 8;
-		f->ret = word;
-		return RESTORE_STEP_FRAME;
+		f->is.at = at;
+		f->is.sp = at + 8;
+		f->is.ret = word;
+		return UNWIND_STEP_FRAME;
 	}
-	return RESTORE_STEP_FAILED;
+	return UNWIND_STEP_FAILED;
 }
 
 static bool stop_at_zero(void *ctx, uint64_t ret)
@@ -252,10 +252,10 @@ static const struct restore_ops with_stack = {read_word, unwind_frame, NULL, who
 static const struct restore_ops foreign_with_stack = {read_word, unwind_frame, stop_at_zero,
 						      whole_stack};
 
-static struct restore_state machine_state(void)
+static struct unwind_state machine_state(void)
 {
-	struct restore_state s = {
-		.pc = m.pc, .sp = m.sp, .known = (1u << RESTORE_REGISTERS) - 1, .inner = true};
+	struct unwind_state s = {
+		.pc = m.pc, .sp = m.sp, .known = (1u << UNWIND_REGISTERS) - 1, .inner = true};
 
 	memcpy(s.reg, m.reg, sizeof(s.reg));
 	return s;
@@ -273,7 +273,7 @@ static bool is_true_sequence(const struct restore_map *map, bool stops)
 		if (!depth)
 			return false;
 		f = &m.frames[--depth];
-		if (map->frames[i].at != f->at || map->frames[i].ret != f->ret)
+		if (map->frames[i].is.at != f->at || map->frames[i].is.ret != f->ret)
 			return false;
 		if (stops && stop_at_zero(NULL, f->ret))
 			return i + 1 == map->n;
@@ -286,7 +286,38 @@ static bool same_frames(const struct restore_map *a, const struct restore_map *b
 	if (a->n != b->n || a->complete != b->complete)
 		return false;
 	for (size_t i = 0; i < a->n; i++)
-		if (a->frames[i].at != b->frames[i].at || a->frames[i].ret != b->frames[i].ret)
+		if (a->frames[i].is.at != b->frames[i].is.at ||
+		    a->frames[i].is.ret != b->frames[i].is.ret)
+			return false;
+	return true;
+}
+
+/* Unwinds one frame of the same program, without what only restore_frames() needs. */
+static const struct restore_ops *plain_ops;
+
+static enum unwind_step unwind_plain(void *ctx, const struct unwind_state *state,
+				     struct unwind_frame *f)
+{
+	struct restore_frame element;
+	enum unwind_step step = plain_ops->unwind(ctx, state, &element);
+
+	*f = element.is;
+	return step;
+}
+
+/* Does a build without RESTORE=1 have the same frames? */
+static bool same_as_unwound(const struct restore_map *map, const struct restore_ops *ops,
+			    const struct unwind_state *state, int result)
+{
+	const struct unwind_ops plain = {ops->read, unwind_plain, ops->stop};
+	static struct unwind_sequence s;
+
+	plain_ops = ops;
+	if (unwind_frames(&plain, NULL, state, &s) != result || s.n != map->n ||
+	    s.end != (s.n ? map->frames[s.n - 1].is.sp : state->sp))
+		return false;
+	for (size_t i = 0; i < s.n; i++)
+		if (s.ret[i] != map->frames[i].is.ret)
 			return false;
 	return true;
 }
@@ -304,9 +335,9 @@ static void follow(const struct restore_ops *ops, unsigned int threshold, unsign
 
 	for (uint64_t i = 0; i < requests; i++) {
 		struct restore_counts ignored = {0};
-		struct restore_state state;
+		struct unwind_state state;
 		uint64_t before;
-		int result;
+		int result, fresh_result;
 
 		if (i % 5000 == 0) {
 			make_program(t->requests + i + 1);
@@ -321,10 +352,11 @@ static void follow(const struct restore_ops *ops, unsigned int threshold, unsign
 		t->unwinds += m.unwinds - before;
 		before = m.unwinds;
 		restore_map_free(&fresh);
-		restore_frames(&fresh, ops, NULL, &state, threshold, &ignored);
+		fresh_result = restore_frames(&fresh, ops, NULL, &state, threshold, &ignored);
 		t->full_unwinds += m.unwinds - before;
+		t->differ += !same_as_unwound(&fresh, ops, &state, fresh_result);
 		t->frames += map.n;
-		t->incomplete += result != RESTORE_COMPLETE;
+		t->incomplete += result != UNWIND_COMPLETE;
 		t->wrong += !is_true_sequence(&map, ops->stop);
 		t->differ += !same_frames(&map, &fresh);
 	}
@@ -380,7 +412,7 @@ static void check_unreadable(const struct restore_ops *ops)
 {
 	struct restore_map map = {0};
 	struct restore_counts counts = {0};
-	struct restore_state state;
+	struct unwind_state state;
 	int partial, failed, complete;
 
 	make_program(77);
@@ -388,22 +420,22 @@ static void check_unreadable(const struct restore_ops *ops)
 		enter(any(FUNCTIONS));
 	state = machine_state();
 	complete = restore_frames(&map, ops, NULL, &state, 0, &counts);
-	tap_ok(complete == RESTORE_COMPLETE && map.n == m.depth, "all frames are restored", "%zu",
+	tap_ok(complete == UNWIND_COMPLETE && map.n == m.depth, "all frames are restored", "%zu",
 	       map.n);
 	m.lowest = STACK_END;
 	failed = restore_frames(&map, ops, NULL, &state, 0, &counts);
-	tap_ok(failed == RESTORE_FAILED && !map.n, "nothing can be read: no frame", "%zu", map.n);
+	tap_ok(failed == UNWIND_FAILED && !map.n, "nothing can be read: no frame", "%zu", map.n);
 	m.lowest = STACK_BASE;
 	memset(word_at(m.frames[10].at), 0, 8);
 	partial = restore_frames(&map, ops, NULL, &state, 0, &counts);
-	tap_ok(partial == RESTORE_PARTIAL && map.n == m.depth - 10,
+	tap_ok(partial == UNWIND_PARTIAL && map.n == m.depth - 10,
 	       "an impossible return address: a part", "%zu of %u", map.n, m.depth);
 	partial = restore_frames(&map, ops, NULL, &state, 0, &counts);
-	tap_ok(partial == RESTORE_PARTIAL && map.n == m.depth - 10, "... and again", "%zu of %u",
+	tap_ok(partial == UNWIND_PARTIAL && map.n == m.depth - 10, "... and again", "%zu of %u",
 	       map.n, m.depth);
 	*word_at(m.frames[10].at) = m.frames[10].ret;
 	complete = restore_frames(&map, ops, NULL, &state, 0, &counts);
-	tap_ok(complete == RESTORE_COMPLETE && is_true_sequence(&map, false),
+	tap_ok(complete == UNWIND_COMPLETE && is_true_sequence(&map, false),
 	       "then all frames again", "%zu", map.n);
 	restore_map_free(&map);
 }
@@ -413,7 +445,7 @@ static void check_unchanged(const struct restore_ops *ops, const char *name, uin
 {
 	struct restore_map map = {0};
 	struct restore_counts counts = {0}, again = {0};
-	struct restore_state state;
+	struct unwind_state state;
 
 	make_program(78);
 	while (m.depth < 150)

@@ -54,7 +54,7 @@ _pcce_value() {
 	*record--engine) _pcce_words "cct hcct lossy empty" ;;
 	*record--burst) _pcce_words "2ms/20ms 0.2ms/2ms 2ms/20ms,adaptive" ;;
 	*record--count) _pcce_words "calls" ;;
-	*record--frames) _pcce_words "foreign all" ;;
+	*record--frames) _pcce_words "foreign outside all none" ;;
 	*record--signal) _pcce_words "WINCH URG USR1 USR2 PROF IO RTMIN+5" ;;
 	*record--event | *record-e | *check--event | *check-e)
 		_pcce_words "$(_pcce_events "${path/%check/record}")"

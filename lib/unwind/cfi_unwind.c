@@ -5,31 +5,31 @@
  * other one fails.
  */
 #include <dwarf.h>
-#include "restore/cfi_unwind.h"
+#include "unwind/cfi_unwind.h"
 
 #define MACHINE_DEPTH 16
 
-static const uint8_t numbers[RESTORE_REGISTERS] = CFI_UNWIND_REGISTERS;
+static const uint8_t numbers[UNWIND_REGISTERS] = CFI_UNWIND_REGISTERS;
 
 struct machine {
-	const struct restore_ops *ops;
+	unwind_read *read;
 	void *ctx;
-	const struct restore_state *state;
+	const struct unwind_state *state;
 	uint64_t stack[MACHINE_DEPTH];
 	unsigned int n;
 };
 
-static int index_of_register(uint32_t number)
+int cfi_unwind_register(uint32_t number)
 {
-	for (int i = 0; i < RESTORE_REGISTERS; i++)
+	for (int i = 0; i < UNWIND_REGISTERS; i++)
 		if (numbers[i] == number)
 			return i;
 	return -1;
 }
 
-static bool register_value(const struct restore_state *s, uint32_t number, uint64_t *value)
+static bool register_value(const struct unwind_state *s, uint32_t number, uint64_t *value)
 {
-	int i = index_of_register(number);
+	int i = cfi_unwind_register(number);
 
 	if (number == CFI_SP || number == CFI_PC) {
 		*value = number == CFI_SP ? s->sp : s->pc;
@@ -140,7 +140,7 @@ static bool run_operation(struct machine *m, const Dwarf_Op *op, uint64_t cfa)
 	case DW_OP_drop:
 		return m->n && m->n--;
 	case DW_OP_deref:
-		return m->n && m->ops->read(m->ctx, m->stack[m->n - 1], &m->stack[m->n - 1]);
+		return m->n && m->read(m->ctx, m->stack[m->n - 1], &m->stack[m->n - 1]);
 	case DW_OP_nop:
 		return true;
 	default:
@@ -149,10 +149,10 @@ static bool run_operation(struct machine *m, const Dwarf_Op *op, uint64_t cfa)
 }
 
 /* No branches: each operation runs once. */
-static bool evaluate(const struct restore_ops *ops, void *ctx, const struct restore_state *state,
+static bool evaluate(unwind_read *read, void *ctx, const struct unwind_state *state,
 		     const struct cfi_rule *r, uint64_t cfa, uint64_t *value)
 {
-	struct machine m = {.ops = ops, .ctx = ctx, .state = state};
+	struct machine m = {.read = read, .ctx = ctx, .state = state};
 
 	for (size_t i = 0; i < r->n_ops; i++)
 		if (!run_operation(&m, &r->ops[i], cfa))
@@ -165,11 +165,11 @@ static bool evaluate(const struct restore_ops *ops, void *ctx, const struct rest
 
 /* ---- rules ------------------------------------------------------------------------- */
 
-static bool end_of_frame(const struct cfi_row *row, const struct restore_ops *ops, void *ctx,
-			 const struct restore_state *state, uint64_t *cfa)
+static bool end_of_frame(const struct cfi_row *row, unwind_read *read, void *ctx,
+			 const struct unwind_state *state, uint64_t *cfa)
 {
 	if (row->cfa.how == CFI_EXPRESSION)
-		return evaluate(ops, ctx, state, &row->cfa, 0, cfa);
+		return evaluate(read, ctx, state, &row->cfa, 0, cfa);
 	if (row->cfa.how != CFI_IS || !register_value(state, row->cfa.reg, cfa))
 		return false;
 	*cfa += (uint64_t)row->cfa.offset;
@@ -177,76 +177,43 @@ static bool end_of_frame(const struct cfi_row *row, const struct restore_ops *op
 }
 
 /* Finds where in memory the caller's register is. */
-static bool rule_place(const struct cfi_rule *r, const struct restore_ops *ops, void *ctx,
-		       const struct restore_state *state, uint64_t cfa, uint64_t *place)
+static bool rule_place(const struct cfi_rule *r, unwind_read *read, void *ctx,
+		       const struct unwind_state *state, uint64_t cfa, uint64_t *place)
 {
 	if (r->how == CFI_EXPRESSION)
-		return evaluate(ops, ctx, state, r, cfa, place);
+		return evaluate(read, ctx, state, r, cfa, place);
 	*place = cfa + (uint64_t)r->offset;
 	return r->how == CFI_AT;
 }
 
-/* On which register the end of the frame depends. */
-static void set_base(const struct cfi_row *row, uint64_t cfa, struct restore_frame *f)
-{
-	int i = index_of_register(row->cfa.reg);
-
-	f->base = RESTORE_BASE_OTHER;
-	if (row->cfa.how != CFI_IS || row->rule[CFI_PC].how != CFI_AT ||
-	    row->rule[CFI_SP].how != CFI_IS)
-		return;
-	if (row->cfa.reg == CFI_SP)
-		f->base = RESTORE_BASE_SP;
-	else if (i >= 0)
-		f->base = (uint8_t)i;
-	f->offset = row->cfa.offset + (int64_t)(f->at - cfa);
-}
-
-/* Sets the code that has the same rule, if the frame's end follows from one register, and
- * everything else from its end. */
-static void set_rule(const struct cfi_row *row, uint64_t vaddr, uint64_t pc,
-		     struct restore_frame *f)
-{
-	if (f->base != RESTORE_BASE_SP && f->base >= RESTORE_REGISTERS)
-		return;
-	for (int i = 0; i < RESTORE_REGISTERS; i++)
-		if (row->rule[numbers[i]].how == CFI_EXPRESSION)
-			return;
-	f->rule = row->start + (pc - vaddr);
-	f->rule_end = row->end + (pc - vaddr);
-}
-
-enum restore_step cfi_unwind(const struct cfi_row *row, uint64_t vaddr,
-			     const struct restore_ops *ops, void *ctx,
-			     const struct restore_state *state, struct restore_frame *f)
+enum unwind_step cfi_unwind(const struct cfi_row *row, unwind_read *read, void *ctx,
+			    const struct unwind_state *state, struct unwind_frame *f)
 {
 	uint64_t cfa, place;
 
 	if (row->rule[CFI_PC].how == CFI_UNDEFINED)
-		return RESTORE_STEP_END;
-	*f = (struct restore_frame){.confidence = RESTORE_CERTAIN, .interrupted = row->signal};
-	if (!end_of_frame(row, ops, ctx, state, &cfa) ||
-	    !rule_place(&row->rule[CFI_PC], ops, ctx, state, cfa, &f->at) ||
-	    !ops->read(ctx, f->at, &f->ret))
-		return RESTORE_STEP_FAILED;
+		return UNWIND_STEP_END;
+	*f = (struct unwind_frame){.interrupted = row->signal};
+	if (!end_of_frame(row, read, ctx, state, &cfa) ||
+	    !rule_place(&row->rule[CFI_PC], read, ctx, state, cfa, &f->at) ||
+	    !read(ctx, f->at, &f->ret))
+		return UNWIND_STEP_FAILED;
 	if (row->rule[CFI_SP].how == CFI_IS)
 		f->sp = cfa + (uint64_t)row->rule[CFI_SP].offset;
-	else if (!rule_place(&row->rule[CFI_SP], ops, ctx, state, cfa, &place) ||
-		 !ops->read(ctx, place, &f->sp))
-		return RESTORE_STEP_FAILED;
-	for (int i = 0; i < RESTORE_REGISTERS; i++) {
+	else if (!rule_place(&row->rule[CFI_SP], read, ctx, state, cfa, &place) ||
+		 !read(ctx, place, &f->sp))
+		return UNWIND_STEP_FAILED;
+	for (int i = 0; i < UNWIND_REGISTERS; i++) {
 		const struct cfi_rule *r = &row->rule[numbers[i]];
 
 		if (r->how == CFI_SAME)
 			continue;
-		if (!rule_place(r, ops, ctx, state, cfa, &f->saved[i])) {
+		if (!rule_place(r, read, ctx, state, cfa, &f->saved[i])) {
 			f->saved[i] = 0;
 			f->lost |= 1u << i;
 		}
 	}
-	set_base(row, cfa, f);
-	set_rule(row, vaddr, state->pc - !state->inner, f);
 	/* Where a stack ends, the unwind information says so. A 0 is no return address: the frame
 	 * is a wrong one, as in the last instructions of a throw. */
-	return f->ret ? RESTORE_STEP_FRAME : RESTORE_STEP_FAILED;
+	return f->ret ? UNWIND_STEP_FRAME : UNWIND_STEP_FAILED;
 }
