@@ -96,8 +96,9 @@ static const struct argp_option options[] = {
 	{"per-thread", OPT_PER_THREAD, 0, 0,
 	 "With --hot: count a context in each thread for itself", 0},
 	{"only", OPT_ONLY, "EXPRESSION", 0,
-	 "Keep only samples in whose contexts these functions call each other, such as 'f' (f and "
-	 "all that it calls), 'f < g' (g calls f) or 'f << g' (with others between)",
+	 "Keep only samples in whose contexts these functions call each other, callees first: 'f' "
+	 "(in f or in what it calls), 'f < g' (callee f, caller g), 'f << g' (g calls f, perhaps "
+	 "through others) or 'f <<< g' (also in threads that were created below g)",
 	 0},
 	{"frames", OPT_FRAMES, "WHICH", 0,
 	 "foreign: also unwind the frames of uninstrumented code between a sample and its "

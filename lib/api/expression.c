@@ -26,7 +26,9 @@ static const char *find_operator(const char *text, size_t *n)
 	for (const char *at = text; *at; at++) {
 		if (*at != '<' || (at != text && !is_space(at[-1])))
 			continue;
-		*n = at[1] == '<' ? 2 : 1;
+		*n = strspn(at, "<");
+		if (*n > 3)
+			continue;
 		if (!at[*n] || is_space(at[*n]))
 			return at;
 	}
@@ -63,7 +65,8 @@ int expression_parse(const char *text, struct expression *e, struct error *why)
 			expression_free(e);
 			return error_memory(why);
 		}
-		e->any[e->n++] = n == 2;
+		e->any[e->n] = n >= 2;
+		e->cross[e->n++] = n == 3;
 		at = op + n;
 	} while (n);
 	return 0;
@@ -146,5 +149,23 @@ uint64_t expression_frame(const struct expression *e, uint8_t parts)
 			to |= 1u << (q + 1);
 		m |= to << 8 * q;
 	}
+	return m;
+}
+
+bool expression_crosses(const struct expression *e)
+{
+	for (unsigned int i = 0; i < e->n; i++)
+		if (e->cross[i])
+			return true;
+	return false;
+}
+
+uint64_t expression_thread(const struct expression *e)
+{
+	uint64_t m = 1ULL << (8 * e->n + e->n);
+
+	for (unsigned int q = 1; q < e->n; q++)
+		if (e->cross[q - 1])
+			m |= 1ULL << (8 * q + q);
 	return m;
 }

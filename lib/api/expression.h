@@ -4,10 +4,12 @@
  *
  *	f < g     f was called by g
  *	f << g    f was called by g, or by something that g called
+ *	f <<< g   the same, or in a thread that was created there, by any number of threads
  *
  * The functions are written as pcce-decode --replace prints them, innermost first, so a context
- * from a log is an expression.  The chain can be anywhere in a context.  `<` and `<<` are words:
- * spaces are around them, since names of C++ contain both.  A star in a name matches any text.
+ * from a log is an expression.  The chain can be anywhere in a context.  `<`, `<<` and `<<<` are
+ * words: spaces are around them, since names of C++ contain the first two.  A star in a name
+ * matches any text.
  */
 #ifndef PCCE_API_EXPRESSION_H
 #define PCCE_API_EXPRESSION_H
@@ -22,6 +24,7 @@
 struct expression {
 	char *name[EXPRESSION_PARTS]; /* innermost first */
 	bool any[EXPRESSION_PARTS];   /* other frames can follow, before the next part */
+	bool cross[EXPRESSION_PARTS]; /* with any: also the beginning of a thread */
 	unsigned int n;
 };
 
@@ -34,5 +37,10 @@ uint8_t expression_match(const struct expression *e, const char *symbol);
 
 /* The matrix of a frame that matches these parts. */
 uint64_t expression_frame(const struct expression *e, uint8_t parts);
+/* Can a chain begin in a thread and end in its creation context? */
+bool expression_crosses(const struct expression *e);
+/* The matrix of the beginning of a thread, behind which its creation context follows. A chain does
+ * not begin behind it. */
+uint64_t expression_thread(const struct expression *e);
 
 #endif

@@ -47,6 +47,7 @@ struct segment_steps {
 struct context_filter {
 	struct frame_matcher *matcher;
 	uint8_t last; /* state in which all parts are found, as a bit */
+	bool origins; /* contexts continue in the creation contexts of their threads */
 	struct answered *cache;
 	struct segment_steps *segments;
 	struct decode_context context, outer;
@@ -70,6 +71,7 @@ struct context_filter *context_filter_new(const struct record_modules *m,
 	if (!f)
 		return NULL;
 	f->last = (uint8_t)(1u << e->n);
+	f->origins = expression_crosses(e);
 	f->matcher = frame_matcher_new(m, e);
 	f->cache = calloc(CACHED, sizeof(*f->cache));
 	f->segments = calloc(CACHED_SEGMENTS, sizeof(*f->segments));
@@ -106,12 +108,13 @@ static const struct pcce_entry *last_entry(const struct stack_node *node)
 }
 
 /* Decodes what is outside of code that is not known, with n entries. */
-static int decode_entries(const struct deep *d, const struct pcce_entry *entries, uint32_t n,
-			  bool complete, struct decode_context *ctx)
+static int decode_entries(const struct context_filter *f, const struct deep *d,
+			  const struct pcce_entry *entries, uint32_t n, bool complete,
+			  struct decode_context *ctx)
 {
 	const struct pcce_sample s = {.n_below = n / PCCE_SEGMENT_ENTRIES + !complete};
 
-	return decode_sample(d->as, &s, entries, n, false, false, ctx);
+	return decode_sample(d->as, &s, entries, n, false, f->origins, ctx);
 }
 
 /*
@@ -127,7 +130,7 @@ static size_t cut_off(struct context_filter *f, const struct deep *d,
 
 	if (entry->site >> PCCE_SITE_BITS > PCCE_COUNT_MAX || c->status != DECODE_TRUNCATED)
 		return 0;
-	*r = decode_entries(d, entry, 1, false, &f->outer);
+	*r = decode_entries(f, d, entry, 1, false, &f->outer);
 	/* The first frame is the unknown code, the last one the gap. */
 	if (*r || o->status != DECODE_TRUNCATED || o->n < 3 || c->n < o->n)
 		return 0;
@@ -148,7 +151,7 @@ static int decode_all_below(struct context_filter *f, const struct deep *d,
 	static const struct pcce_sample none;
 	int r = stack_store_flatten(node, &none, &f->flat);
 
-	r = r ? r : decode_entries(d, f->flat.entries, f->flat.n, d->complete, &f->context);
+	r = r ? r : decode_entries(f, d, f->flat.entries, f->flat.n, d->complete, &f->context);
 	*steps = FRAME_STEPS_NONE;
 	return r ? r : frame_matcher_add(f->matcher, f->context.frames, 1, f->context.n, steps);
 }
@@ -165,7 +168,7 @@ static int find_steps(struct context_filter *f, const struct deep *d, const stru
 	if (next) {
 		entries[0] = *last_entry(next);
 		memcpy(entries + 1, stack_store_entries(node), sizeof(entries) - sizeof(*entries));
-		r = decode_entries(d, entries, 1 + PCCE_SEGMENT_ENTRIES, false, &f->context);
+		r = decode_entries(f, d, entries, 1 + PCCE_SEGMENT_ENTRIES, false, &f->context);
 		n = r ? 0 : cut_off(f, d, entries, &r);
 	}
 	if (r || !n)
@@ -230,7 +233,8 @@ static int decode_whole(struct context_filter *f, const struct decode_space *as,
 	const struct decode_context *c = &f->context;
 	int r = stack_store_flatten(below, s, &f->flat);
 
-	r = r ? r : decode_sample(as, s, f->flat.entries, f->flat.n, false, false, &f->context);
+	r = r ? r
+	      : decode_sample(as, s, f->flat.entries, f->flat.n, false, f->origins, &f->context);
 	r = r ? r : frame_matcher_add(f->matcher, c->frames, 0, c->n, steps);
 	/* Instrumented code, but there is no page yet: nobody knows its callers. */
 	if (!r && c->status == DECODE_OUTSIDE && c->n && c->frames[0].kind == DECODE_FRAME_CALL)
@@ -255,7 +259,7 @@ static bool decode_near(struct context_filter *f, const struct deep *d, const st
 		       PCCE_SEGMENT_ENTRIES * sizeof(*entries));
 	}
 	entries[0] = *last_entry(below);
-	*r = decode_sample(d->as, s, entries, n + s->n_entries, false, false, &f->context);
+	*r = decode_sample(d->as, s, entries, n + s->n_entries, false, f->origins, &f->context);
 	if (*r)
 		return false;
 	/* The thread began further inside. */

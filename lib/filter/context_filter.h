@@ -5,7 +5,8 @@
  * pcce/context_set.h. So the answer is that of pcce_on_context(), but there is one at any
  * instruction.
  *
- * The context ends where the thread began. Functions are those of the encoding tables.
+ * The context ends where the thread began, unless the expression crosses that. Functions are those
+ * of the encoding tables.
  */
 #ifndef PCCE_FILTER_CONTEXT_FILTER_H
 #define PCCE_FILTER_CONTEXT_FILTER_H

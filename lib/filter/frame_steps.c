@@ -18,6 +18,7 @@ struct frame_matcher {
 	const struct record_modules *modules;
 	const struct expression *e;
 	uint64_t frame[PARTS];	    /* matrix of a function that matches these parts */
+	uint64_t thread;	    /* matrix of the beginning of a thread */
 	struct frame_steps gap;	    /* of any number of unknown frames */
 	struct module_parts *parts; /* by module */
 	size_t n_modules;
@@ -35,11 +36,15 @@ struct frame_matcher *frame_matcher_new(const struct record_modules *m, const st
 	f->e = e;
 	for (unsigned int i = 0; i < PARTS; i++)
 		f->frame[i] = expression_frame(e, (uint8_t)i);
+	f->thread = expression_thread(e);
 	for (unsigned int q = 0; q <= e->n; q++) {
 		/* States that all frames leave alone remain certain. */
 		f->gap.certain |= f->frame[0] & 1ULL << (8 * q + q);
 		f->gap.possible |= all << 8 * q;
 	}
+	/* The beginning of a thread may be missing, too. */
+	if (expression_crosses(e))
+		f->gap.certain &= f->thread;
 	return f;
 }
 
@@ -171,6 +176,10 @@ static int add_one(struct frame_matcher *f, const struct decode_frame *frame,
 
 	if (frame->kind == DECODE_FRAME_GAP) {
 		frame_matcher_add_gap(f, steps);
+		return 0;
+	}
+	if (frame->kind == DECODE_FRAME_ORIGIN) {
+		*steps = frame_steps_product(*steps, (struct frame_steps){f->thread, f->thread});
 		return 0;
 	}
 	if (match_modules(f))

@@ -52,6 +52,30 @@ if has_bpf; then
 	done
 		is "nothing is undecodable" "$(stat_of only.data undecodable) $(stat_of only.data truncated)" "0 0"
 
+	# across EXPRESSION PATTERN: the chain leads to the creator of a thread.  The pattern is that of
+	# lines with creation contexts.
+	across_of() {
+		pcce-report -q -i "$1" --no-inline --origins --format=folded | grep ';touch [0-9]*$' | sort
+	}
+	across_of all.data >all.across
+	check "some threads have a creation context" grep -qE '^main;\[thread\];' all.across
+	across() {
+		faults only.data --only="$1"
+		grep -E -e "$2" all.across >wanted.counts
+		check "$1: there are some" [ -s wanted.counts ]
+		is "$1: the same counts" "$(diff wanted.counts <(across_of only.data) | cut -c 1-200 | head -n 5)" ""
+		check "$1: what is not taken is accounted for" samples_add_up only.data
+		is "$1: nothing is unknown but what is marked" "$(across_of only.data | grep -cE "$2")" "$(wc -l <wanted.counts)"
+	}
+	across "save <<< main" '^main;(.*;)?save;touch '
+	across "load < both <<< main" '^main;(.*;)?both;load;touch '
+	across "both <<< thread <<< main" '^main;(.*;)?thread;(.*;)?both;(load|save);touch '
+	across "touch < save <<< begin < thread" '(^|;)thread;begin;(.*;)?save;touch '
+	across "all << thread <<< main" '^main;(.*;)?thread;(.*;)?all;'
+	faults hot.data --hot --only="save <<< main"
+	is "save <<< main, --hot: the same number" "$(faults_of hot.data | sum)" \
+		"$(grep -E '^main;(.*;)?save;touch ' all.across | sum)"
+
 	# Segments that the first sample at some depth has brought: it is that of load().
 	faults only.data --only="save << down"
 	is "deep stacks are whole" "$(stat_of only.data exact)" "$(stat_of only.data samples)"

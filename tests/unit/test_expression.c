@@ -11,7 +11,7 @@ static void check_that(bool good, const char *name)
 	tap_ok(good, name, "see the test's source");
 }
 
-/* Does the chain, innermost first, fit? "-" is a function of no part. */
+/* Does the chain, innermost first, fit? A thread begins at "|". */
 static bool fits(const char *text, const char *chain)
 {
 	struct expression e;
@@ -23,8 +23,9 @@ static bool fits(const char *text, const char *chain)
 		return false;
 	for (; *chain; chain++) {
 		name[0] = *chain;
-		product =
-			pcce_set_product(product, expression_frame(&e, expression_match(&e, name)));
+		product = pcce_set_product(
+			product, *chain == '|' ? expression_thread(&e)
+					       : expression_frame(&e, expression_match(&e, name)));
 	}
 	product = product >> e.n & 1;
 	expression_free(&e);
@@ -47,6 +48,14 @@ static void test_chains(void)
 	check_that(fits("a < b < c < d < e < f < g", "abcdefg"), "seven functions");
 	check_that(fits("f << f << g", "xfxfxg"), "a function twice");
 	check_that(!fits("f << f << g", "xfxxg"), "... but not once");
+	check_that(fits("f <<< g", "xfx|xgx"), "a thread's creation context");
+	check_that(fits("f <<< g", "xfx|xx|xg"), "... or that of its creator");
+	check_that(fits("f <<< g", "xfxg|x") && fits("f <<< g", "fg"), "... or no thread");
+	check_that(!fits("f << g", "xfx|xgx") && !fits("f < g", "f|g"), "... only with <<<");
+	check_that(fits("f < g <<< h < i", "xfgx|xhix"), "... between calls");
+	check_that(!fits("f < g <<< h < i", "xfgx|xhx|ix"), "... which are each in one thread");
+	check_that(!fits("f <<< g", "x|xfxgx") && !fits("f", "x|f"),
+		   "a chain begins in the thread");
 }
 
 static bool matches(const char *text, const char *symbol)
