@@ -6,7 +6,8 @@
 #
 #   bench/restore.sh [PROGRAM...]
 #     DEPTHS="10 100 1000 10000"   call depths of the first table
-#     HZ=999                       rate of the second table
+#     HZ=999                       rate of the second table and the third one
+#     WINDOW=10                    seconds of the third table
 #
 # The first table is that of one program (restore/walk.c), whose stack changes a little or much
 # between two requests.  The second one has real programs: those with the plugin, whose libraries
@@ -25,10 +26,19 @@
 #   perf       bytes and CPU time of perf for each sample, to record with 8 KB of stack and to
 #              unwind it (perf script)
 #
-# Results in build/bench/restore: depths.csv, programs.csv.
+# The third one is the CPU time of the recorder alone, for each sample, while a program runs that is
+# not instrumented: Debian's python3 and a recursion of 1,000 frames (restore/recurse.c).  The start
+# of the recorder is left out.
+#   none       pcce-record --frames=none
+#   full       pcce-record: whole stacks, each unwound as a whole
+#   reuse      the same, built with RESTORE=1
+#   perf       perf record --call-graph dwarf, which only writes 8 KB of stack; script: perf script,
+#              which unwinds them
+#
+# Results in build/bench/restore: depths.csv, programs.csv, recorder.csv.
 
 . "$(dirname "$0")/programs.sh"
-: "${DEPTHS:=10 100 1000 10000}" "${HZ:=999}"
+: "${DEPTHS:=10 100 1000 10000}" "${HZ:=999}" "${WINDOW:=10}"
 [ "$(id -u)" = 0 ] || { echo "restore: cannot use BPF: not root; run with sudo" >&2; exit 1; }
 has_bpf || { echo "restore: cannot record with BPF: $bpf_reason" >&2; exit 1; }
 programs=("$@")
@@ -156,5 +166,48 @@ awk -F , 'NR > 1 { n[$2]++; saved[$2] += $9; reused[$2] += $8; same[$2] += $15
 				f, saved[f] / n[f], reused[f] / n[f], same[f] / n[f],
 				bytes[f] / samples[f]
 	}' "$results/programs.csv"
+
+# cpu_ns PID: the CPU time of a process so far
+cpu_ns() { awk '{ sum += $1 } END { print sum }' /proc/"$1"/task/*/schedstat; }
+
+# recorder_us RECORDER...: prints the CPU time of the recorder for each sample, at SAMPLES a second
+recorder_us() {
+	local recorder before after
+	"$@" -- "${running[@]}" >"$scratch/out" 2>&1 &
+	recorder=$!
+	sleep 5
+	before=$(cpu_ns $recorder)
+	sleep "$WINDOW"
+	after=$(cpu_ns $recorder)
+	wait $recorder
+	awk -v ns=$((after - before)) -v n=$((WINDOW * HZ)) 'BEGIN { printf "%.2f", ns / n / 1e3 }'
+}
+
+echo
+echo "The recorder alone, in us for each sample at $HZ Hz"
+echo "program,none,full,reuse,perf,script" >"$results/recorder.csv"
+printf '%-10s %8s %8s %8s %8s %8s\n' program none full reuse perf script
+$CC -O1 -g "$top/bench/restore/recurse.c" -o "$scratch/recurse"
+echo 'while True: sorted([str(i) for i in range(1000)], key=lambda s: s[::-1])' >"$scratch/loop.py"
+for program in python3 recurse; do
+	running=("$scratch/recurse" 1000)
+	[ $program = recurse ] || running=(/usr/bin/python3 "$scratch/loop.py")
+	running=(timeout $((WINDOW + 7)) "${running[@]}")
+	line=$program
+	for how in none full reuse; do
+		command=(pcce-record --frames=outside)
+		[ $how != none ] || command=(pcce-record --frames=none)
+		[ $how != reuse ] || command=("$recorder" --frames=outside)
+		line+=,$(recorder_us "${command[@]}" -q -b bpf -F "$HZ" -o "$scratch/data")
+	done
+	line+=,$(recorder_us perf record -q -F "$HZ" -e cpu-clock:u --call-graph dwarf \
+		-o "$scratch/data")
+	samples=$(perf report -i "$scratch/data" --stats 2>/dev/null |
+		sed -n 's/.*SAMPLE events: *//p' | head -n 1)
+	line+=,$(other_time perf script -i "$scratch/data" -F ip |
+		awk -v n="$samples" '{ printf "%.2f", 1e6 * $1 / n }')
+	echo "$line" >>"$results/recorder.csv"
+	echo "$line" | awk -F , '{ printf "%-10s %8s %8s %8s %8s %8s\n", $1, $2, $3, $4, $5, $6 }'
+done
 describe_machine
 exit $failed

@@ -46,6 +46,10 @@ struct segment_steps {
 
 struct context_filter {
 	struct frame_matcher *matcher;
+	/* Asked until a context fits: whether one would with creation contexts. Or NULL. */
+	struct context_filter *crossing;
+	struct expression crossing_parts; /* has the strings of another */
+	bool crosses;
 	uint8_t last; /* state in which all parts are found, as a bit */
 	bool origins; /* contexts continue in the creation contexts of their threads */
 	struct answered *cache;
@@ -63,6 +67,23 @@ struct deep {
 	bool complete; /* nothing is missing below */
 };
 
+/* False: no memory. */
+static bool add_crossing(struct context_filter *f, const struct record_modules *m,
+			 const struct expression *e)
+{
+	bool any = false;
+
+	f->crossing_parts = *e;
+	for (unsigned int i = 0; i < e->n; i++) {
+		any |= e->any[i];
+		f->crossing_parts.cross[i] = e->any[i];
+	}
+	if (!any || f->origins)
+		return true;
+	f->crossing = context_filter_new(m, &f->crossing_parts);
+	return f->crossing != NULL;
+}
+
 struct context_filter *context_filter_new(const struct record_modules *m,
 					  const struct expression *e)
 {
@@ -75,7 +96,7 @@ struct context_filter *context_filter_new(const struct record_modules *m,
 	f->matcher = frame_matcher_new(m, e);
 	f->cache = calloc(CACHED, sizeof(*f->cache));
 	f->segments = calloc(CACHED_SEGMENTS, sizeof(*f->segments));
-	if (f->matcher && f->cache && f->segments)
+	if (f->matcher && f->cache && f->segments && add_crossing(f, m, e))
 		return f;
 	context_filter_free(f);
 	return NULL;
@@ -85,6 +106,7 @@ void context_filter_free(struct context_filter *f)
 {
 	if (!f)
 		return;
+	context_filter_free(f->crossing);
 	frame_matcher_free(f->matcher);
 	free(f->cache);
 	free(f->segments);
@@ -95,9 +117,10 @@ void context_filter_free(struct context_filter *f)
 	free(f);
 }
 
-const char *context_filter_missing(struct context_filter *f)
+void context_filter_facts(struct context_filter *f, struct only_facts *facts)
 {
-	return frame_matcher_missing(f->matcher);
+	*facts = (struct only_facts){.crosses = f->crosses};
+	frame_matcher_facts(f->matcher, facts);
 }
 
 /* ---- the stack below ------------------------------------------------------------- */
@@ -302,6 +325,25 @@ static int find_answer(struct context_filter *f, const struct decode_space *as, 
 	return r;
 }
 
+/* Looks for a reason as long as nothing fits. 0 or -ENOMEM. */
+static int look_across(struct context_filter *f, const struct decode_space *as, uint64_t layout,
+		       const struct pcce_sample *s, const struct stack_node *below,
+		       enum filter_answer answer)
+{
+	enum filter_answer across = FILTER_YES;
+
+	if (!f->crossing ||
+	    (answer == FILTER_NO && find_answer(f->crossing, as, layout, s, below, &across)))
+		return f->crossing ? -ENOMEM : 0;
+	if (answer == FILTER_NO && across == FILTER_YES)
+		f->crosses = true;
+	if (answer != FILTER_YES && !f->crosses)
+		return 0;
+	context_filter_free(f->crossing);
+	f->crossing = NULL;
+	return 0;
+}
+
 int context_filter_ask(struct context_filter *f, const struct decode_space *as, uint64_t layout,
 		       const struct pcce_sample *s, const struct stack_node *below,
 		       enum filter_answer *answer)
@@ -313,7 +355,8 @@ int context_filter_ask(struct context_filter *f, const struct decode_space *as, 
 	c = &f->cache[state[0] % CACHED];
 	if (c->state[0] != state[0] || c->state[1] != state[1]) {
 		c->state[1] = 0;
-		if (find_answer(f, as, layout, s, below, answer))
+		if (find_answer(f, as, layout, s, below, answer) ||
+		    look_across(f, as, layout, s, below, *answer))
 			return -ENOMEM;
 		*c = (struct answered){{state[0], state[1]}, *answer};
 	}

@@ -13,6 +13,7 @@
 
 #include "api/expression.h"
 #include "decode/decode.h"
+#include "filter/only_reason.h"
 #include "stream/modules.h"
 #include "stream/stack_store.h"
 
@@ -34,7 +35,7 @@ int context_filter_ask(struct context_filter *f, const struct decode_space *as, 
 		       const struct pcce_sample *s, const struct stack_node *below,
 		       enum filter_answer *answer);
 
-/* Returns a function of the expression that no module has, or NULL. */
-const char *context_filter_missing(struct context_filter *f);
+/* Sets what the filter knows of a reason why nothing fits. */
+void context_filter_facts(struct context_filter *f, struct only_facts *facts);
 
 #endif

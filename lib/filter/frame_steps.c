@@ -22,6 +22,7 @@ struct frame_matcher {
 	struct frame_steps gap;	    /* of any number of unknown frames */
 	struct module_parts *parts; /* by module */
 	size_t n_modules;
+	uint8_t seen;	 /* parts that frames have matched */
 	uint8_t leaving; /* parts that functions match which may tail-call anything */
 };
 
@@ -116,24 +117,17 @@ static int match_modules(struct frame_matcher *f)
 	return 0;
 }
 
-const char *frame_matcher_missing(struct frame_matcher *f)
+void frame_matcher_facts(struct frame_matcher *f, struct only_facts *facts)
 {
-	uint8_t found = 0;
-
-	if (match_modules(f))
-		return NULL;
+	facts->seen = f->seen;
+	facts->any_known = match_modules(f) != 0;
 	for (uint32_t i = 0; i < f->n_modules; i++) {
 		const struct record_module *m = record_modules_get(f->modules, i);
 
-		if (m->missing) /* it may have any function */
-			return NULL;
+		facts->any_known |= m->missing;
 		for (uint64_t k = 0; m->instrumented && k < m->table.head->funcs.count; k++)
-			found |= f->parts[i].matched[k];
+			facts->known |= f->parts[i].matched[k];
 	}
-	for (unsigned int i = 0; i < f->e->n; i++)
-		if (!(found & 1u << i))
-			return f->e->name[i];
-	return NULL;
 }
 
 /* ---- frames ---------------------------------------------------------------------- */
@@ -186,8 +180,12 @@ static int add_one(struct frame_matcher *f, const struct decode_frame *frame,
 		return -ENOMEM;
 	if (frame->open)
 		add_tail_gap(f, inner, steps);
-	if (has_function(frame))
-		matrix = f->frame[f->parts[frame->module].matched[frame->func]];
+	if (has_function(frame)) {
+		uint8_t matched = f->parts[frame->module].matched[frame->func];
+
+		f->seen |= matched;
+		matrix = f->frame[matched];
+	}
 	*steps = frame_steps_product(*steps, (struct frame_steps){matrix, matrix});
 	return 0;
 }

@@ -11,6 +11,7 @@
 
 #include "api/expression.h"
 #include "decode/context.h"
+#include "filter/only_reason.h"
 #include "stream/modules.h"
 
 struct frame_matcher;
@@ -37,7 +38,7 @@ static inline struct frame_steps frame_steps_product(struct frame_steps a, struc
 				    pcce_set_product(a.possible, b.possible)};
 }
 
-/* Returns a function of the expression that no module has, or NULL. */
-const char *frame_matcher_missing(struct frame_matcher *f);
+/* Sets known, seen and any_known. */
+void frame_matcher_facts(struct frame_matcher *f, struct only_facts *facts);
 
 #endif

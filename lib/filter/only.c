@@ -9,6 +9,8 @@
 struct only {
 	struct stream stream;
 	const char *text;
+	const struct record_modules *modules;
+	const struct expression *e;
 	struct context_filter *filter;
 	struct address_spaces *spaces;
 	struct stack_store *stacks;
@@ -82,9 +84,12 @@ static int only_end(struct stream *s)
 	return r ? r : stream_pass(s->next, end);
 }
 
-const char *only_missing(struct stream *s)
+void only_explain(struct stream *s, bool kept, char *text, size_t size)
 {
-	return context_filter_missing(only_of(s)->filter);
+	struct only_facts facts;
+
+	context_filter_facts(only_of(s)->filter, &facts);
+	only_reason(only_of(s)->modules, only_of(s)->e, &facts, kept, text, size);
 }
 
 static void only_free(struct stream *s)
@@ -106,6 +111,8 @@ struct stream *only_new(const struct record_modules *m, struct address_spaces *s
 		return NULL;
 	o->stream.ops = &ops;
 	o->text = text;
+	o->modules = m;
+	o->e = e;
 	o->spaces = spaces;
 	o->stacks = stacks;
 	o->filter = context_filter_new(m, e);

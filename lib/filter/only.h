@@ -17,7 +17,7 @@
 struct stream *only_new(const struct record_modules *m, struct address_spaces *spaces,
 			struct stack_store *stacks, const struct expression *e, const char *text);
 
-/* Returns a function of the expression that no module has, or NULL. */
-const char *only_missing(struct stream *only);
+/* Writes why no context fits: only_reason.h. */
+void only_explain(struct stream *only, bool kept, char *text, size_t size);
 
 #endif

@@ -17,6 +17,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -637,12 +638,18 @@ static void warn_of_running(const struct recorder *r)
 static void print_summary(const struct recorder *r, const struct sampler_config *config)
 {
 	const struct accounts *all = r->chain.accounts;
+	char no_match[PATH_MAX + 512] = "";
+	uint64_t kept = 0;
 
+	for (uint32_t i = 0; i < all->n; i++)
+		kept += all->of[i].samples;
+	if (r->chain.only)
+		only_explain(r->chain.only, kept != 0, no_match, sizeof(no_match));
 	for (uint32_t i = 0; i < all->n; i++) {
 		const struct record_summary summary = {
 			.options = r->options,
 			.account = &all->of[i],
-			.missing = r->chain.only ? only_missing(r->chain.only) : NULL,
+			.no_match = no_match,
 			.event = &r->options->events[r->options->count ? 0 : i],
 			.calls = r->options->count && i == 0,
 			.first = i == 0,

@@ -84,16 +84,14 @@ static void warn_of_silence(const struct record_summary *s)
 		    name_of_event(s, event, sizeof(event)), part, all);
 }
 
-/* Says what is wrong with the expression of --only. True: nothing else can be the reason. */
+/* Says why no context fits the expression of --only. True: nothing else can be the reason. */
 static bool warn_of_expression(const struct record_summary *s)
 {
-	if (s->missing)
-		say("warning: no context can match --only: no function is called '%s'; it may have "
-		    "been inlined everywhere, or not be instrumented%s",
-		    s->missing, strchr(s->missing, '<') ? ", or spaces around < are missing" : "");
-	else if (s->account->left_out && !s->account->samples)
-		say("warning: no samples: none of their contexts matches --only");
-	return s->missing || s->account->left_out;
+	if (!s->account->samples && s->account->left_out)
+		say("warning: no samples: none of their contexts matches --only: %s", s->no_match);
+	else if (*s->no_match)
+		say("warning: no context can match --only: %s", s->no_match);
+	return *s->no_match || s->account->left_out;
 }
 
 /* other: what helps besides fewer samples; NULL: the text says what helps instead. */

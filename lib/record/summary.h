@@ -15,7 +15,7 @@ struct sampler_event;
 struct record_summary {
 	const struct record_options *options;
 	const struct event_account *account;
-	const char *missing; /* a function of --only that no module has; or NULL */
+	const char *no_match; /* why no context matches --only; "": not known, or some may */
 	const struct sampler_event *event;
 	bool calls;		 /* its samples are calls, which were counted */
 	bool first;		 /* the first event of the recording: tell what concerns all */
