@@ -34,8 +34,8 @@ enum sampler_copy choose_frames(const struct record_options *o, const char *prog
 {
 	char running[32];
 
-	/* These know only the frames of instrumented code. */
-	if (o->count || o->hot || o->only || o->verify)
+	/* These know only the frames of instrumented code, and waits have no copies of stacks. */
+	if (o->count || o->hot || o->only || o->verify || (o->waits && o->n_events == 1))
 		return SAMPLER_COPY_NONE;
 	snprintf(running, sizeof(running), "/proc/%d/exe", (int)o->target);
 	return is_plain(program ? program : running) ? SAMPLER_COPY_OUTSIDE : SAMPLER_COPY_NONE;
