@@ -65,21 +65,39 @@ static bool text_calls(const char *text)
 	return false;
 }
 
-static bool is_calling_asm(rtx_insn *insn)
+/* Returns the text of inline assembly, or NULL. */
+static const char *text_of(rtx_insn *insn)
 {
-	const char *text = NULL;
 	rtx body;
 
 	if (!INSN_P(insn) || CALL_P(insn))
-		return false;
+		return NULL;
 	body = PATTERN(insn);
 	if (GET_CODE(body) == ASM_INPUT)
-		text = XSTR(body, 0);
-	else if (GET_CODE(body) == PARALLEL && GET_CODE(XVECEXP(body, 0, 0)) == ASM_INPUT)
-		text = XSTR(XVECEXP(body, 0, 0), 0);
-	else if (asm_noperands(body) >= 0)
-		text = decode_asm_operands(body, NULL, NULL, NULL, NULL, NULL);
+		return XSTR(body, 0);
+	if (GET_CODE(body) == PARALLEL && GET_CODE(XVECEXP(body, 0, 0)) == ASM_INPUT)
+		return XSTR(XVECEXP(body, 0, 0), 0);
+	if (asm_noperands(body) >= 0)
+		return decode_asm_operands(body, NULL, NULL, NULL, NULL, NULL);
+	return NULL;
+}
+
+static bool is_calling_asm(rtx_insn *insn)
+{
+	const char *text = text_of(insn);
+
 	return text && text_calls(text);
+}
+
+bool asm_is_in_function(void)
+{
+	for (rtx_insn *insn = get_insns(); insn; insn = NEXT_INSN(insn)) {
+		const char *text = text_of(insn);
+
+		if (text && *text)
+			return true;
+	}
+	return false;
 }
 
 static bool sets_register(const_rtx part, unsigned int regno)

@@ -65,6 +65,8 @@ bool recursion_closes_cycle(tree caller, tree callee);
 
 /* asm.c: is the insn inline assembly that calls, and that can have slots? */
 bool asm_is_site(rtx_insn *insn);
+/* Has the function inline assembly with a text? */
+bool asm_is_in_function(void);
 
 /* freq.c: executions of a call per 1,024 entries of the function, and entry_count of struct
  * pcce_site_block. */

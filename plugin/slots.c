@@ -319,6 +319,9 @@ static unsigned int slots_execute(function *fun)
 	bool cold = false, restores = has_restore();
 	rtx_insn *insn, *next;
 
+	if (asm_is_in_function())
+		flags |= PCCE_BLOCK_ASM;
+
 	sites_begin();
 	if (split_stack_begin(&insn, &next))
 		add_stale_code(insn, next);

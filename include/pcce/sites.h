@@ -35,6 +35,9 @@
 /* It is the gate of an exported function of a shared library, see below. It is no function of the
  * source. Its name is the function's with "@plt". */
 #define PCCE_BLOCK_GATE 64u
+/* It has inline assembly, which may move the stack pointer without a word in the unwind
+ * information. */
+#define PCCE_BLOCK_ASM 128u
 
 struct pcce_site_block {
 	__u64 magic; /* PCCE_BLOCK_MAGIC | (u64)PCCE_BLOCK_VERSION << 48 */

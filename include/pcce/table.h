@@ -118,8 +118,8 @@ struct pcce_table_implicit {
  * function's entry slot. Contexts omit it. Its address is none: it is beyond all code.
  */
 #define PCCE_FUNC_TYPE 32u
-/* With hybrid encoding: contexts of it, or those that they come from, are implicit, and not only
- * because a segment begins there. Without it, nothing depends on the stack pointer. */
+/* With hybrid encoding: its depth is known. Without the flag, a segment begins with it and with
+ * each of its calls, and nothing depends on the stack pointer. */
 #define PCCE_FUNC_DEPTH 64u
 
 struct pcce_table_func {

@@ -92,16 +92,12 @@ static void emit_leaving(struct walk *w, const struct decode_module *m, uint32_t
 /* Leaves the caller's depth in the id. Returns false if it cannot be. */
 static bool move_to_caller(struct walk *w, const struct pcce_table_site *s)
 {
-	const struct encoding_table *t = w->m->table;
-	uint32_t depth = (uint32_t)w->id, size = encoding_table_frame(t, s->key);
+	uint32_t depth = (uint32_t)w->id, size = encoding_table_frame(w->m->table, s->key);
 
-	w->id &= ~0xffffffffULL;
-	if (!(t->funcs[w->func].flags & PCCE_FUNC_DEPTH))
-		return true;
 	if (size == PCCE_NONE || depth < size)
 		return false;
-	w->id |= depth - size;
-	return t->funcs[s->func].flags & PCCE_FUNC_DEPTH || depth == size;
+	w->id -= size;
+	return true;
 }
 
 /*

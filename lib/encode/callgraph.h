@@ -31,6 +31,7 @@ struct callgraph_func {
 	bool stray;
 	bool has_sites;
 	bool sets_id;	      /* sets the id when it is entered; encode.c decides that */
+	bool sets_base;	      /* and the base of hybrid encoding */
 	uint32_t entry;	      /* the entry slot, from addr */
 	uint32_t entry_len;   /* 0: none */
 	uint64_t entry_count; /* as in struct pcce_site_block */

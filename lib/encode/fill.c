@@ -39,8 +39,10 @@ static bool has_id_zero(const struct pipeline *p, uint32_t func)
 /* All that begin segments set the id and the base, and no call of the module need do it. */
 static int find_hybrid_setters(struct pipeline *p)
 {
-	for (uint32_t f = 0; f < p->graph.n_funcs; f++)
+	for (uint32_t f = 0; f < p->graph.n_funcs; f++) {
 		p->graph.funcs[f].sets_id = p->hybrid.roots[f];
+		p->graph.funcs[f].sets_base = !p->hybrid.moving[f];
+	}
 	for (uint32_t i = 0; i < p->graph.n_sites; i++) {
 		struct callgraph_site *site = &p->graph.sites[i];
 		enum pcce_site_kind kind = choose_site_kind(p, site);
@@ -48,7 +50,7 @@ static int find_hybrid_setters(struct pipeline *p)
 		site->if_explicit =
 			kind == PCCE_KIND_ADD && p->hybrid.cases[site->edge] == HYBRID_GUARDED;
 		site->offset = (kind == PCCE_KIND_PUSH || kind == PCCE_KIND_EXT) &&
-			       p->hybrid.needs_depth[site->func];
+			       !p->hybrid.moving[site->func];
 		site->flags |= (site->if_explicit ? PCCE_SITE_IF_EXPLICIT : 0) |
 			       (site->offset ? PCCE_SITE_OFFSET : 0);
 	}

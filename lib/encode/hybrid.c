@@ -8,6 +8,7 @@
 
 #define ENTRY_FRAME 8	   /* where a function is entered: the return address */
 #define MOST_IMPLICIT 4096 /* contexts of one function */
+#define MOST_DEPTH (1u << 31)
 
 /* ---- frames and pushes ----------------------------------------------------------- */
 
@@ -49,34 +50,46 @@ static void find_moving(struct hybrid *h, const struct callgraph *cg)
 		const struct callgraph_func *func = &cg->funcs[f];
 
 		h->moving[f] |= func->stray || !func->entry_len ||
+				func->block_flags & PCCE_BLOCK_ASM ||
 				frame_sizes_at(&h->frames, func->addr + func->entry) != ENTRY_FRAME;
 	}
 	for (uint32_t i = 0; i < cg->n_sites; i++)
 		if (cg->sites[i].flags & PCCE_SITE_RETURNS_TWICE)
-			h->moving[cg->sites[i].func] = true;
+			h->moving[cg->sites[i].func] = 1;
 }
 
-/* Spreads moving along tail calls: before[f] is true if f reaches such a function by them. */
-static void find_before_moving(const struct hybrid *h, const struct callgraph *cg, bool *before)
+/* Spreads a flag of functions along the graph's tail calls. Returns 0 or -ENOMEM. */
+static int spread(uint8_t *flag, const struct callgraph *cg,
+		  bool (*edge)(const void *ctx, uint32_t i, uint32_t *from, uint32_t *item))
 {
-	bool again = true;
+	const struct numbering_graph *g = &cg->graph;
+	struct numbering_adjacency tails = {0};
+	int err = numbering_adjacency_build(&tails, g->n_funcs, g->n_sites, edge, g);
 
-	memcpy(before, h->moving, cg->n_funcs * sizeof(*before));
-	while (again) {
-		again = false;
-		for (uint32_t i = 0; i < cg->graph.n_sites; i++) {
-			const struct numbering_site *s = &cg->graph.sites[i];
-
-			if (!(s->flags & NUMBERING_TAIL) || s->callee == NUMBERING_NO_CALLEE ||
-			    !before[s->callee] || before[s->caller])
-				continue;
-			before[s->caller] = true;
-			again = true;
-		}
-	}
+	if (!err)
+		err = numbering_spread(flag, g->n_funcs, &tails);
+	numbering_adjacency_free(&tails);
+	return err;
 }
 
-static void make_pushes(struct hybrid *h, struct callgraph *cg, const bool *before)
+static int spread_both_ways(uint8_t *flag, const struct callgraph *cg)
+{
+	size_t n = cg->n_funcs, before, after;
+
+	do {
+		before = after = 0;
+		for (uint32_t f = 0; f < n; f++)
+			before += flag[f];
+		if (spread(flag, cg, numbering_edge_tail) ||
+		    spread(flag, cg, numbering_edge_tail_reverse))
+			return -ENOMEM;
+		for (uint32_t f = 0; f < n; f++)
+			after += flag[f];
+	} while (after != before);
+	return 0;
+}
+
+static void make_pushes(struct hybrid *h, struct callgraph *cg)
 {
 	for (uint32_t i = 0; i < cg->n_sites; i++) {
 		const struct callgraph_site *s = &cg->sites[i];
@@ -93,7 +106,7 @@ static void make_pushes(struct hybrid *h, struct callgraph *cg, const bool *befo
 
 		if (s->flags & NUMBERING_TAIL || s->callee == NUMBERING_NO_CALLEE)
 			continue;
-		if (h->moving[s->caller] || before[s->callee] || h->sizes[i] == FRAME_SIZE_NONE)
+		if (h->moving[s->caller] || h->moving[s->callee] || h->sizes[i] == FRAME_SIZE_NONE)
 			s->flags |= NUMBERING_PUSH;
 	}
 }
@@ -124,25 +137,25 @@ int hybrid_prepare(struct hybrid *h, struct callgraph *cg, const struct elf_modu
 		   struct error *why)
 {
 	size_t n_funcs = cg->n_funcs + 1, n_edges = cg->graph.n_sites + 1;
-	bool *before = calloc(n_funcs, sizeof(*before));
 	int err;
 
 	h->moving = calloc(n_funcs, sizeof(*h->moving));
-	h->needs_depth = calloc(n_funcs, sizeof(*h->needs_depth));
 	h->roots = calloc(n_funcs, sizeof(*h->roots));
 	h->cases = calloc(n_edges, sizeof(*h->cases));
 	h->sizes = calloc(n_edges, sizeof(*h->sizes));
-	if (!before || !h->moving || !h->needs_depth || !h->roots || !h->cases || !h->sizes) {
-		free(before);
+	if (!h->moving || !h->roots || !h->cases || !h->sizes)
 		return error_memory(why);
-	}
 	err = check_room(cg, why);
 	if (!err && cg->n_parts)
 		err = read_frames(h, cg, m, why);
 	if (!err) {
 		find_moving(h, cg);
-		find_before_moving(h, cg, before);
-		make_pushes(h, cg, before);
+		/* A tail call keeps the base, so both sides need it or neither does. */
+		if (spread_both_ways(h->moving, cg))
+			err = error_memory(why);
+	}
+	if (!err) {
+		make_pushes(h, cg);
 		/* All calls of a fixed entry slot go through it, and it begins a segment. */
 		for (uint32_t f = 0; f < cg->n_funcs; f++)
 			h->roots[f] = cg->graph_roots[f] || cg->funcs[f].fixed_entry;
@@ -150,7 +163,6 @@ int hybrid_prepare(struct hybrid *h, struct callgraph *cg, const struct elf_modu
 		memset(cg->graph_roots, 1, cg->n_funcs);
 		memset(cg->graph_can_enter, 0, cg->n_funcs);
 	}
-	free(before);
 	return err;
 }
 
@@ -192,6 +204,8 @@ static bool conflicts(const struct work *w, const struct contexts *caller, uint3
 	for (uint32_t a = 0; a < caller->n; a++) {
 		uint32_t depth = caller->all[a].depth + size;
 
+		if (depth > MOST_DEPTH)
+			return true;
 		while (b < into->n && into->all[b].depth < depth)
 			b++;
 		if (b < into->n && into->all[b].depth == depth)
@@ -239,7 +253,6 @@ static int decide_edge(struct work *w, uint32_t caller, uint32_t edge)
 		if (implicit && join(w, from, edge, &w->implicit[to[i]]))
 			return -ENOMEM;
 		w->explicit[to[i]] |= w->h->cases[edge] != HYBRID_IMPLICIT;
-		w->h->needs_depth[to[i]] |= implicit || w->h->needs_depth[caller];
 	}
 	return 0;
 }
@@ -316,28 +329,15 @@ static bool value_target(const void *ctx, uint32_t i, uint32_t *from, uint32_t *
 }
 
 /* Segments begin in the callees of pushes, and in what tail calls reach from there. */
-static void spread_roots(struct work *w)
+static int find_segment_roots(struct work *w)
 {
-	bool again = true;
-
 	for (uint32_t i = 0; i < w->cg->graph.n_sites; i++) {
 		uint32_t callee = w->cg->graph.sites[i].callee;
 
 		if (w->n->kind[i] == NUMBERED_PUSH && callee != NUMBERING_NO_CALLEE)
 			w->h->roots[callee] = 1;
 	}
-	while (again) {
-		again = false;
-		for (uint32_t i = 0; i < w->cg->graph.n_sites; i++) {
-			const struct numbering_site *s = &w->cg->graph.sites[i];
-
-			if (w->n->kind[i] != NUMBERED_TAIL || s->callee == NUMBERING_NO_CALLEE ||
-			    !w->h->roots[s->caller] || w->h->roots[s->callee])
-				continue;
-			w->h->roots[s->callee] = 1;
-			again = true;
-		}
-	}
+	return spread(w->h->roots, w->cg, numbering_edge_tail);
 }
 
 static int begin_segments(struct work *w)
@@ -393,8 +393,7 @@ int hybrid_decide(struct hybrid *h, const struct callgraph *cg, struct numbering
 
 	w.implicit = calloc((size_t)cg->n_funcs + 1, sizeof(*w.implicit));
 	w.explicit = calloc((size_t)cg->n_funcs + 1, sizeof(*w.explicit));
-	spread_roots(&w);
-	if (!w.implicit || !w.explicit || begin_segments(&w) ||
+	if (!w.implicit || !w.explicit || find_segment_roots(&w) || begin_segments(&w) ||
 	    numbering_adjacency_build(&w.out, cg->n_funcs, cg->graph.n_sites, value_edge, &w) ||
 	    numbering_adjacency_build(&w.in, cg->graph.n_sites, n->n_edges, value_target, &w))
 		err = error_memory(why);
@@ -417,7 +416,6 @@ void hybrid_free(struct hybrid *h)
 {
 	frame_sizes_free(&h->frames);
 	free(h->roots);
-	free(h->needs_depth);
 	free(h->cases);
 	free(h->implicit);
 	free(h->moving);

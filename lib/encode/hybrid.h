@@ -30,14 +30,13 @@ enum hybrid_case {
 
 struct hybrid {
 	struct frame_sizes frames;
-	uint8_t *roots;	   /* of each function: segments begin here, or come here by tail calls */
-	bool *needs_depth; /* of each function: PCCE_FUNC_DEPTH */
-	uint8_t *cases;	   /* of each edge of the numbering's graph: enum hybrid_case */
-	struct pcce_table_implicit
-		*implicit; /* as in the table, but site is an edge of the graph */
+	uint8_t *roots;	 /* of each function: segments begin here, or come here by tail calls */
+	uint8_t *moving; /* of each function: nothing depends on its depth */
+	uint8_t *cases;	 /* of each edge of the numbering's graph: enum hybrid_case */
+	/* as in the table, but site is an edge of the graph */
+	struct pcce_table_implicit *implicit;
 	size_t n_implicit;
 	/* private */
-	bool *moving;	 /* of each function */
 	uint32_t *sizes; /* of each edge: the caller's frame */
 };
 

@@ -146,12 +146,12 @@ static void put_inline_pop_pic(struct code *c, struct fixups *f, const struct pa
 
 /*
  * Lets a function that was called as a leaf callee, with ext set, go through __pcce_leaf. If that
- * is impossible (stack), the function keeps the id.
+ * is impossible, the function keeps the id.
  */
 static void put_leaf_check(struct code *c, struct fixups *f, const struct patch_page *page,
-			   bool stack)
+			   const struct callgraph_func *func)
 {
-	const uint8_t set_length = page->hybrid ? CODE_BASE_BYTES : page->executable ? 13 : 16;
+	const uint8_t set_length = func->sets_base ? CODE_BASE_BYTES : page->executable ? 13 : 16;
 
 	if (page->executable) {
 		PUT(c, 0x64, REX_W, 0x83, 0x3c, 0x25); /* cmpq $0, %fs:D+ext */
@@ -162,7 +162,7 @@ static void put_leaf_check(struct code *c, struct fixups *f, const struct patch_
 		code_put_target(c, f, page->got, false);
 		PUT(c, 0x64, 0x49, 0x83, 0x7b, PAGE_EXT, 0); /* cmpq $0, %fs:ext(%r11) */
 	}
-	if (stack) {
+	if (func->block_flags & PCCE_BLOCK_STACK) {
 		PUT(c, 0x75, set_length); /* jne behind */
 		return;
 	}
@@ -460,8 +460,8 @@ int patch_entry(const struct patch_page *page, const struct elf_module *m,
 		patch_type_code(f->code, c.bytes);
 	}
 	if (f->block_flags & PCCE_BLOCK_LEAF)
-		put_leaf_check(&c, &fixups, page, f->block_flags & PCCE_BLOCK_STACK);
-	if (page->hybrid)
+		put_leaf_check(&c, &fixups, page, f);
+	if (f->sets_base)
 		code_put_base(&c, page);
 	else
 		code_put_set_id(&c, &fixups, page, start);

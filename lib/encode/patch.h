@@ -11,7 +11,6 @@ struct patch_page {
 	bool executable; /* by a constant offset from %fs */
 	bool no_inline;	 /* all pushes and pops are calls of helpers: for bench/ */
 	bool hidden;	 /* executable, and shared libraries cannot find its runtime */
-	bool hybrid;	 /* executable, with hybrid encoding: ids have a base below them */
 	int32_t offset;
 	uint64_t got; /* otherwise: address of the GOT slot that holds the offset */
 	uint64_t push, pop, push_slow, pop_slow, leaf;

@@ -25,7 +25,6 @@ static int read_page(struct pipeline *p, struct error *why)
 	int err = patch_page_read(p->module, &p->records->entries, &p->page, why);
 
 	p->page.hidden = !err && p->page.executable && exports_hidden(p->module);
-	p->page.hybrid = p->is_hybrid;
 	if (!err && p->is_hybrid && !p->page.executable)
 		err = error_set(
 			why, -EINVAL,

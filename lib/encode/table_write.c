@@ -101,7 +101,7 @@ static int build_functions(struct builder *b)
 		if (strings_add(&b->strings, func->name, &out->name))
 			return -ENOMEM;
 		out->flags = ((b->hybrid ? b->hybrid->roots[f] : n->root[f]) ? PCCE_FUNC_ROOT : 0) |
-			     (b->hybrid && b->hybrid->needs_depth[f] ? PCCE_FUNC_DEPTH : 0) |
+			     (b->hybrid && !b->hybrid->moving[f] ? PCCE_FUNC_DEPTH : 0) |
 			     (n->entered[f] ? PCCE_FUNC_ENTERED : 0) |
 			     (n->tail_out[f] ? PCCE_FUNC_TAIL_OUT : 0) |
 			     (func->block_flags & PCCE_BLOCK_RESTORES ? PCCE_FUNC_RESTORES : 0) |

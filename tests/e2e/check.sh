@@ -107,7 +107,7 @@ says "a process that has ended" 1 "^pcce-check: cannot check process $pid: no su
 # ---- samplers ----------------------------------------------------------------------------------
 
 says "another event" "$(has_bpf; echo $((($? != 0) * 3)))" \
-	"^  self: cannot be used: it supports only the events cpu-clock and task-clock, not 'page-faults'" \
+	"^  self: cannot be used: it supports only the events cpu-clock, task-clock and malloc, not 'page-faults'" \
 	-- -e page-faults pcce/program
 if [ "$(id -u)" = 0 ]; then
 	chmod 755 "$scratch" . pcce

@@ -84,6 +84,30 @@ else
 	skip "a core has the context" "this system does not write core dumps here"
 fi
 
+# ---- names ---------------------------------------------------------------------------------------
+
+# No address of a stack may get into a name, also not below a frame that is not fixed.
+cat >names.c <<'EOF'
+#include <alloca.h>
+#include <stdio.h>
+#include <pcce.h>
+#define NOINLINE __attribute__((noinline))
+volatile int n = 16;
+char text[PCCE_TEXT_SIZE];
+NOINLINE void tell(void) { puts(pcce_context_text(pcce_context_id(), text)); n++; }
+NOINLINE void inner(void) { tell(); n++; tell(); n++; }
+NOINLINE void outer(void) { inner(); n++; tell(); n++; }
+void (*volatile pointer)(void) = outer;
+int main(void) { volatile char *p = alloca(n); *p = 1; pointer(); pointer(); return 0; }
+EOF
+# shellcheck disable=SC2086
+$CC $cflags $room -I"$top/userlib" -I"$top/include" names.c $ldflags -o names &&
+	pcce-encode --hybrid names
+./names >first
+./names >second
+check "names of contexts do not depend on the run" eval '
+	[ $(sort -u first | wc -l) -ge 4 ] && cmp first second'
+
 # ---- signals -------------------------------------------------------------------------------------
 
 # shellcheck disable=SC2086

@@ -45,17 +45,41 @@ static NOINLINE unsigned int shared(unsigned int n)
 	return left(n) + right(n) + left(n + 1) + leaf(n);
 }
 
+/* The assembly moves the stack pointer, and no unwind information says so. Unwinders fail there, so
+ * only the single-stepper has it. */
+static NOINLINE unsigned int flags_of(unsigned int n)
+{
+	unsigned long flags = 0;
+
+	burnt += leaf(n);
+#ifdef PCCE_STEPPED
+	__asm__ volatile("sub $128, %%rsp; pushfq; pop %0; nop; sub $-128, %%rsp"
+			 : "=r"(flags)
+			 :
+			 : "memory", "cc");
+#endif
+	return (unsigned int)flags & 1;
+}
+
+/* All of its contexts are explicit if its caller's calls before conflict, and it ends with a tail
+ * call. */
+static NOINLINE unsigned int ending(unsigned int n)
+{
+	burnt += left(n) + left(n + 1);
+	return left(n + 2);
+}
+
 static NOINLINE unsigned int wide(unsigned int n)
 {
 	volatile char room[400];
 
 	room[0] = (char)n;
-	return shared(n) + left(n) + (unsigned char)room[0];
+	return shared(n) + left(n) + flags_of(n) + (unsigned char)room[0];
 }
 
 static NOINLINE unsigned int narrow(unsigned int n)
 {
-	return shared(n) + wide(n) + right(n);
+	return shared(n) + wide(n) + right(n) + flags_of(n) + left(n) + ending(n) + left(n + 2);
 }
 
 static NOINLINE unsigned int again(unsigned int n)
