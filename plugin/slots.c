@@ -174,10 +174,12 @@ static void emit_slots(rtx_insn *insn, const struct site *site)
 		tail_slot_print(text, sizeof(text), site->label);
 	else
 		slot_print(text, sizeof(text), 'a', site->label, site->after_len);
-	rtx_insn *after = asm_text_after(text, last_of_call(insn), INSN_LOCATION(insn));
+	rtx_insn *last = last_of_call(insn);
+	rtx_insn *after = asm_text_after(text, last, INSN_LOCATION(insn));
 
+	/* A jump arrives at the endbr64, if there is one. */
 	if (site->flags & PCCE_SITE_RETURNS_TWICE)
-		stale_start(after, 0);
+		stale_start(NONJUMP_INSN_P(last) ? last : after, 0);
 }
 
 /* Does the unwinder always land at the pad? It searches the pad's region and those around it. */
