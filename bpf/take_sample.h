@@ -686,7 +686,9 @@ static __always_inline int fill_sample(void *ctx, struct event_context *event,
 	} else {
 		flags |= PCCE_SAMPLE_OUTSIDE;
 	}
-	if (!moment && copy_stacks & (page ? SAMPLER_COPY_PAGE : SAMPLER_COPY_OUTSIDE)) {
+	/* So on_event() needs 376 bytes of stack. Linux 6.1 has no room for more than 384. */
+	if (!moment && ((copy_stacks & SAMPLER_COPY_PAGE && page) ||
+			(copy_stacks & SAMPLER_COPY_OUTSIDE && !page))) {
 		copy.from = sp & -(__u64)PCCE_STACK_BLOCK;
 		copy.end = sp & 7 ? 0
 				  : pcce_stack_end(sp, task->mm->start_stack, fsbase,
