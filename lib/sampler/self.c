@@ -116,7 +116,7 @@ static int probe_allocations(const struct sampler_config *config, struct error *
 		return error_set(why, -EINVAL,
 				 "allocations are sampled by bytes, not by time; use -e malloc, or "
 				 "for example -e malloc=512k");
-	if (config->copy)
+	if (config->copy & SAMPLER_COPY_PAGE)
 		return error_set(why, -EOPNOTSUPP,
 				 "it restores no frames of allocations; leave out --frames");
 	return 0;
