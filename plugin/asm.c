@@ -66,7 +66,7 @@ static bool text_calls(const char *text)
 }
 
 /* Returns the text of inline assembly, or NULL. */
-static const char *text_of(rtx_insn *insn)
+static const char *template_of(rtx_insn *insn)
 {
 	rtx body;
 
@@ -84,7 +84,7 @@ static const char *text_of(rtx_insn *insn)
 
 static bool is_calling_asm(rtx_insn *insn)
 {
-	const char *text = text_of(insn);
+	const char *text = template_of(insn);
 
 	return text && text_calls(text);
 }
@@ -92,7 +92,7 @@ static bool is_calling_asm(rtx_insn *insn)
 bool asm_is_in_function(void)
 {
 	for (rtx_insn *insn = get_insns(); insn; insn = NEXT_INSN(insn)) {
-		const char *text = text_of(insn);
+		const char *text = template_of(insn);
 
 		if (text && *text)
 			return true;
