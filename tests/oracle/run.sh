@@ -619,7 +619,7 @@ for source in $of; do
 done
 
 # A jump arrives at an endbr64, and no record tells of it.
-add workload "$top/tests/workloads/setjmp.c" "-O2 -static -fcf-protection=full"
+add workload "$top/tests/workloads/longjmp.c" "-O2 -static -fcf-protection=full"
 
 # What newer versions of GCC have brought: checks that duplicate branches and returns, scrubbed
 # stacks, inline string functions, passes close to the end.  The short form has one workload each.
