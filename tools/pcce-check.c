@@ -254,25 +254,22 @@ static void try_events(void)
 static int check_machine(const struct arguments *a)
 {
 	struct trial t;
-	int samplers_work;
+	bool good;
 
 	trial_run(&t);
-	if (!a->quiet) {
+	good = t.samples && t.exact == t.samples;
+	if (!a->quiet)
 		printf("compiler: %s\n", *t.compiler ? clean(t.compiler) : "cannot be run");
-		if (*t.build.text)
-			printf("  cannot build a program: %s\n", clean(t.build.text));
-	}
-	samplers_work = try_samplers(a, NULL, 0);
-	if (a->quiet)
-		return t.samples && t.exact == t.samples ? CHECK_GOOD : CHECK_NOTHING;
-	if (samplers_work)
+	if (*t.build.text)
+		printf("  cannot build a program: %s\n", clean(t.build.text));
+	if (try_samplers(a, NULL, 0) && !a->quiet)
 		try_events();
 	if (*t.record.text)
 		printf("trial: cannot record a program: %s\n", clean(t.record.text));
-	else if (!*t.build.text)
+	else if (!*t.build.text && !(a->quiet && good))
 		printf("trial: a program was built and recorded; %llu of %llu samples are exact\n",
 		       t.exact, t.samples);
-	return t.samples && t.exact == t.samples ? CHECK_GOOD : CHECK_NOTHING;
+	return good ? CHECK_GOOD : CHECK_NOTHING;
 }
 
 /* ---- all together ---------------------------------------------------------------- */

@@ -114,6 +114,7 @@ static void record(const struct folder *f, struct trial *t)
 	char *record[] = {"pcce-record", "-q", "-o", "data", "./program", NULL},
 	     *report[] = {"pcce-report", "-q", "-i", "data", "--stats", NULL}, path[PATH_MAX + 16],
 	     line[256];
+	unsigned long long outside = 0;
 	FILE *log;
 
 	if (!run(f, record) || !run(f, report)) {
@@ -125,9 +126,11 @@ static void record(const struct folder *f, struct trial *t)
 	while (log && fgets(line, sizeof(line), log)) {
 		sscanf(line, "samples: %llu", &t->samples);
 		sscanf(line, "exact: %llu", &t->exact);
+		sscanf(line, "outside: %llu", &outside);
 	}
 	if (log)
 		fclose(log);
+	t->samples -= outside;
 }
 
 static void remove_folder(const struct folder *f)

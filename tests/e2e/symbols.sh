@@ -392,7 +392,7 @@ NOINLINE void order(std::vector<double> v) { std::sort(v.begin(), v.end(), [](do
 }
 int main()
 {
-	for (int i = 0; i < 100; i++) {
+	for (int i = 0; i < 1500; i++) {
 		Store<int, long> a;
 		Store<std::string, double> b;
 		fill<int, long>(a, [](int n) { return n; });
