@@ -6,10 +6,10 @@
 #include "base/error.h"
 
 struct trial {
-	char compiler[256];  /* what it calls itself; "" if it cannot be run */
-	struct error build;  /* why no program can be built; "": one was */
-	struct error record; /* why it cannot be recorded and reported */
-	unsigned long long samples, exact; /* without those of the dynamic linker, before main */
+	char compiler[256];		   /* what it calls itself; "" if it cannot be run */
+	struct error build;		   /* why no program can be built; "": one was */
+	struct error record;		   /* why it cannot be recorded and reported */
+	unsigned long long samples, exact; /* not before main */
 };
 
 /* Builds a small program in a temporary folder, records it and reads the recording back, with the

@@ -9,7 +9,7 @@ let listNumber = 0;
 class RowList {
 	/* options: label, role, columns [{title, class, key, hint}], placeless: whether the column
 	 * "place" tells nothing and is hidden, cells(row) -> elements,
-	 * select(row), enter(row), sort(key), twist(index), key(e) */
+	 * select(row), enter(row), sort(key), twist(index), key(e), kind: a class */
 	constructor(host, options) {
 		this.options = options;
 		this.id = 'list' + listNumber++;
@@ -21,7 +21,11 @@ class RowList {
 		this.scroll = el(
 			'div',
 			{
-				class: 'scroll list' + (options.placeless ? ' placeless' : ''),
+				class: [
+					'scroll list',
+					options.placeless ? 'placeless' : '',
+					options.kind || '',
+				].join(' '),
 				tabIndex: 0,
 				role: options.role,
 				'aria-label': options.label,
@@ -91,11 +95,7 @@ class RowList {
 		this.body.style.transform = `translateY(${from * LINE}px)`;
 		this.body.replaceChildren(...lines);
 		this.scroll.setAttribute('aria-rowcount', this.rows.length);
-		if (this.rows.length)
-			this.scroll.setAttribute(
-				'aria-activedescendant',
-				this.id + '-' + this.current
-			);
+		this.name();
 	}
 	line(i) {
 		const row = this.rows[i],
@@ -123,7 +123,26 @@ class RowList {
 			this.scroll.scrollTop = y + LINE - seen;
 		if (twist && this.options.twist) this.options.twist(this.current);
 		this.options.select(this.rows[this.current]);
-		this.paint();
+		if (twist) this.paint();
+		else this.mark();
+	}
+	/* Shows which row is the current one. Rows stay as they are: a second click on a new
+	 * element would not be a double click. */
+	mark() {
+		for (const line of this.body.children) {
+			const current = +line.dataset.at === this.current;
+			line.classList.toggle('current', current);
+			line.setAttribute('aria-selected', current);
+		}
+		this.name();
+	}
+	/* Names the current row to screen readers. */
+	name() {
+		if (this.rows.length)
+			this.scroll.setAttribute(
+				'aria-activedescendant',
+				this.id + '-' + this.current
+			);
 	}
 	key(e) {
 		const page = Math.max(1, Math.floor(this.scroll.clientHeight / LINE) - 2);
