@@ -254,8 +254,8 @@ static int report_recording(const struct report_options *o)
 		.all_events = where == REPORT_TEXT && !o->stats && format->all_events,
 		.cost = where == REPORT_TEXT && !o->stats && format->costs,
 		.lines = where == REPORT_VIEW || o->select.by == SELECT_BY_LINE ||
-			 o->select.by == SELECT_BY_FILE,
-		.again = where == REPORT_VIEW,
+			 o->select.by == SELECT_BY_FILE || o->print.source,
+		.again = where == REPORT_VIEW || o->print.source,
 		.names = o->names,
 		.select = &o->select,
 	};

@@ -18,6 +18,7 @@ enum {
 	OPT_TUI,
 	OPT_COLOR,
 	OPT_SOURCE,
+	OPT_WITH_SOURCE,
 	OPT_COMM,
 	OPT_PID,
 	OPT_TID,
@@ -58,7 +59,11 @@ static const struct argp_option options[] = {
 	{"stdio", OPT_STDIO, NULL, 0, "Print text even on a terminal", 1},
 	{"tui", OPT_TUI, NULL, 0, "Open the interactive view, or fail", 1},
 	{"source", OPT_SOURCE, "DIR", 0,
-	 "Also search DIR for source files (interactive view); can be given several times", 1},
+	 "Also search DIR for source files (interactive view, --with-source); can be given several "
+	 "times",
+	 1},
+	{"with-source", OPT_WITH_SOURCE, NULL, 0,
+	 "Put the source files into the page, with the cost of each line (--format=html)", 1},
 	{"color", OPT_COLOR, "WHEN", OPTION_ARG_OPTIONAL,
 	 "Use colours always, never, or auto: on a terminal unless NO_COLOR is set (default)", 1},
 
@@ -341,6 +346,9 @@ static error_t parse_report_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_SOURCE:
 		return add_source_dir(state, arg, &o->source);
+	case OPT_WITH_SOURCE:
+		o->print.source = &o->source;
+		return 0;
 	case OPT_ORIGINS:
 		o->origins = true;
 		return 0;
@@ -382,6 +390,8 @@ static error_t parse_report_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (o->hot_by_given && !(o->select.hot > 0))
 			message_usage(state, "cannot use --hot-by without --hot");
+		if (o->print.source && (!o->format || !o->format->source))
+			message_usage(state, "cannot use --with-source without --format=html");
 		if (!o->input)
 			o->input = "pcce.data";
 		if (o->where == REPORT_VIEW && (o->format || o->stats || o->output))

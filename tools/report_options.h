@@ -24,7 +24,7 @@ struct report_options {
 	enum symbol_table_style names;
 	struct selection select;
 	struct format_options print;	/* min_percent below 0: the format's own */
-	struct source_file_dirs source; /* for the view */
+	struct source_file_dirs source; /* for the view and print.source */
 	int colors;			/* 1 always, 0 never, -1 on terminals */
 };
 

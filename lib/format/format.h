@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include "profile/profile.h"
+#include "symbols/source_file.h"
 
 #define FORMAT_ROWS UINT64_MAX
 
@@ -18,6 +19,8 @@ struct format_options {
 	uint64_t max_rows;	    /* limit of what grows with the number of samples; 0: no limit;
 				       FORMAT_ROWS: as much as the format's readers can handle */
 	struct cct_sort_order sort; /* for siblings in trees, and for rows */
+	const struct source_file_dirs *source; /* where source files are, which the output shall
+						  contain; NULL: it contains none */
 	bool colors;
 	bool quiet; /* print nothing on stderr */
 };
@@ -39,7 +42,7 @@ struct format_options {
 	X("json", "all data, for programs", format_json)                                          \
 	X("jsonl", "JSON lines, one for each context", format_jsonl, .samples = true)             \
 	X("html", "page for a browser: flame graph, tables, threads over time", format_html,      \
-	  .samples = true, .short_names = true)                                                   \
+	  .samples = true, .short_names = true, .source = true)                                   \
 	X("pprof", "for go tool pprof and compatible tools", format_pprof, .samples = true,       \
 	  .all_events = true, .binary = true)                                                     \
 	X("speedscope", "for speedscope", format_speedscope, .samples = true)                     \

@@ -15,6 +15,7 @@ struct format {
 	bool all_events;    /* shows all events if none is selected; else the first */
 	bool costs;	    /* shows what calls cost (profile_options.cost) */
 	bool short_names;   /* for people: shows names in short form */
+	bool source;	    /* can contain source files (format_options.source) */
 };
 
 extern const struct format formats[]; /* the first is the default; the last has no name */

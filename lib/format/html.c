@@ -10,6 +10,7 @@
 #include "html/histogram.h"
 #include "format/summary_json.h"
 #include "format/format.h"
+#include "format/html_sources.h"
 #include "html/page.h"
 
 /* A page with more is slow in browsers. */
@@ -25,6 +26,7 @@ struct parts {
 	size_t n_threads;
 	struct html_sample *samples;
 	size_t n_samples;
+	struct html_sources sources;
 	uint64_t depths[HISTOGRAM_BUCKETS], stacks[HISTOGRAM_BUCKETS];
 	uint64_t thinned;
 };
@@ -117,8 +119,7 @@ static int add_samples(const struct profile *p, struct parts *parts)
 		q->weight += s.weight;
 		if (q->seen % step == (q->seen / step * 2654435761u >> 8) % step ||
 		    q->seen % step == 0)
-			parts->samples[q->next] =
-				(struct html_sample){.time = s.time, .node = node};
+			parts->samples[q->next] = (struct html_sample){s.time, node, 0, s.leaf};
 		parts->samples[q->next].weight = q->weight < UINT32_MAX ? q->weight : UINT32_MAX;
 		if (++q->seen % step == 0)
 			q->next++;
@@ -210,6 +211,8 @@ int format_html(const struct profile *p, const struct format_options *o, FILE *o
 	};
 	int r = parts ? fill_parts(p, parts) : -ENOMEM;
 
+	if (!r && o->source)
+		r = html_sources_read(p, o, &parts->sources);
 	if (!r) {
 		page.tree = &parts->tree;
 		page.entries = parts->entries;
@@ -218,6 +221,10 @@ int format_html(const struct profile *p, const struct format_options *o, FILE *o
 		page.n_threads = parts->n_threads;
 		page.samples = parts->samples;
 		page.n_samples = parts->n_samples;
+		page.places = parts->sources.places;
+		page.n_places = parts->sources.n_places;
+		page.sources = parts->sources.files;
+		page.n_sources = parts->sources.n;
 		page.facts = facts_object(p, parts);
 		r = page.facts ? html_page_write(&page, out) : -ENOMEM;
 		json_decref(page.facts);
@@ -231,6 +238,7 @@ int format_html(const struct profile *p, const struct format_options *o, FILE *o
 			free(parts->threads[i].origin);
 		free(parts->threads);
 		free(parts->samples);
+		html_sources_free(&parts->sources);
 	}
 	free(parts);
 	return r;

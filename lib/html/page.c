@@ -21,8 +21,8 @@
  *   head.columns   [[name, number of values, bytes], ...] in their order; a reader skips unknown
  *                  names
  *
- * A column is a sequence of unsigned LEB128 numbers. The exception is "strings": UTF-8, each string
- * followed by a newline. String 0 is empty.
+ * A column is a sequence of unsigned LEB128 numbers. The exceptions are "strings" and "text":
+ * UTF-8, each string followed by a newline. String 0 is empty.
  *
  *   node.up        nodes in preorder, children heaviest first: the number of levels from a child
  *                  of the node before up to this node. Node 0 is the root.
@@ -47,6 +47,15 @@
  *                  thread counts from the first sample of all.
  *   sample.node    node in which the sample was taken
  *   sample.weight  (absent if all are 1)
+ *
+ * With the text of source files, there are also:
+ *
+ *   sample.place   number of the place in which the sample was taken
+ *   place.file, place.line
+ *                  string, and 0: unknown
+ *   source.file    string: a file
+ *   source.lines   the number of its lines. They follow one another in the column "text", as
+ *                  strings do.
  *
  * Facts
  * -----
@@ -126,6 +135,12 @@ enum column_number {
 	SAMPLE_TIME,
 	SAMPLE_NODE,
 	SAMPLE_WEIGHT,
+	SAMPLE_PLACE,
+	PLACE_FILE,
+	PLACE_LINE,
+	SOURCE_FILE,
+	SOURCE_LINES,
+	TEXT,
 	STRINGS,
 	COLUMNS
 };
@@ -140,6 +155,9 @@ static const char *const column_names[COLUMNS] = {
 	[FRAME_LINE] = "frame.line",	 [FRAME_MODULE] = "frame.module",
 	[FRAME_FLAGS] = "frame.flags",	 [SAMPLE_TIME] = "sample.time",
 	[SAMPLE_NODE] = "sample.node",	 [SAMPLE_WEIGHT] = "sample.weight",
+	[SAMPLE_PLACE] = "sample.place", [PLACE_FILE] = "place.file",
+	[PLACE_LINE] = "place.line",	 [SOURCE_FILE] = "source.file",
+	[SOURCE_LINES] = "source.lines", [TEXT] = "text",
 	[STRINGS] = "strings",
 };
 
@@ -199,14 +217,18 @@ static void put_value(struct writer *w, enum column_number column, uint64_t valu
 	w->columns[column].values++;
 }
 
+static void put_text_line(struct writer *w, enum column_number column, const char *text)
+{
+	put_column_bytes(w, &w->columns[column], text, strlen(text));
+	put_column_bytes(w, &w->columns[column], "\n", 1);
+	w->columns[column].values++;
+}
+
 static void put_page_string(struct writer *w, const char *text)
 {
 	char buffer[4096];
-	const char *clean = text_clean(text, buffer, sizeof(buffer));
 
-	put_column_bytes(w, &w->columns[STRINGS], clean, strlen(clean));
-	put_column_bytes(w, &w->columns[STRINGS], "\n", 1);
-	w->columns[STRINGS].values++;
+	put_text_line(w, STRINGS, text_clean(text, buffer, sizeof(buffer)));
 }
 
 static uint32_t number_page_string(struct writer *w, uint32_t string, const char *text,
@@ -522,8 +544,29 @@ static void put_page_samples(struct writer *w)
 			put_value(w, SAMPLE_NODE, w->map[s->node]);
 			if (weights)
 				put_value(w, SAMPLE_WEIGHT, s->weight);
+			if (page->n_places)
+				put_value(w, SAMPLE_PLACE, s->place);
 			last = tick;
 		}
+	}
+}
+
+static void put_page_sources(struct writer *w)
+{
+	const struct html_page *page = w->page;
+
+	for (size_t i = 0; i < page->n_places; i++) {
+		put_value(w, PLACE_FILE, page_string_number(w, page->places[i].file));
+		put_value(w, PLACE_LINE, page->places[i].line);
+	}
+	for (size_t i = 0; i < page->n_sources; i++) {
+		const struct html_source *s = &page->sources[i];
+		char line[SOURCE_LINE_MAX];
+
+		put_value(w, SOURCE_FILE, page_string_number(w, s->file));
+		put_value(w, SOURCE_LINES, s->text.n);
+		for (size_t k = 0; k < s->text.n; k++)
+			put_text_line(w, TEXT, source_file_line(&s->text, k, line, sizeof(line)));
 	}
 }
 
@@ -619,8 +662,10 @@ int html_page_write(const struct html_page *page, FILE *out)
 
 	put_page_string(&w, "");
 	r = put_page_tree(&w);
-	if (!r)
+	if (!r) {
 		put_page_samples(&w);
+		put_page_sources(&w);
+	}
 	if (w.no_memory)
 		r = -ENOMEM;
 	if (!r) {

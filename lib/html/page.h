@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include "tree/cct.h"
+#include "symbols/source_file.h"
 #include "symbols/symbol_table.h"
 
 /* How the call that leads to a node is encoded. */
@@ -33,6 +34,16 @@ struct html_sample {
 	uint64_t time; /* ns, on any clock */
 	uint32_t node;
 	uint32_t weight;
+	uint32_t place; /* index into html_page.places, if there are any */
+};
+
+struct html_place { /* 0: unknown */
+	uint32_t file, line;
+};
+
+struct html_source {
+	uint32_t file; /* a string of the names, as in places and in the keys of the tree */
+	struct source_file text;
 };
 
 struct html_page {
@@ -53,6 +64,10 @@ struct html_page {
 	size_t n_threads;
 	const struct html_sample *samples; /* by thread, then by time */
 	size_t n_samples;
+	const struct html_place *places; /* in which samples were taken */
+	size_t n_places;
+	const struct html_source *sources; /* files whose text is shown */
+	size_t n_sources;
 
 	uint64_t least;		/* nodes with a smaller total are left out and counted */
 	unsigned int max_depth; /* so are nodes that are deeper; 0: none */

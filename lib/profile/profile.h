@@ -140,6 +140,7 @@ struct profile_sample {
 	uint64_t samples, weight;
 	struct tree_place place; /* the innermost frame */
 	uint32_t instruction;	 /* number of the instruction in its context */
+	uint32_t leaf;		 /* index into profile.leaves, with options.again */
 	enum decode_status status;
 	enum decode_reason reason;
 };

@@ -202,6 +202,7 @@ struct profile_sample profile_sample(const struct profile *p, size_t i)
 		.weight = sum.weight,
 		.place = in->places[at->place],
 		.instruction = in->instruction[sample],
+		.leaf = at->leaf,
 		.status = at->status,
 		.reason = at->reason,
 	};

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/text.h"
 #include "symbols/debuginfo.h"
 #include "symbols/source_file.h"
 
@@ -115,6 +116,29 @@ int source_file_read(const char *path, const struct source_file_dirs *dirs, cons
 		source_file_free(to);
 	}
 	return r;
+}
+
+const char *source_file_line(const struct source_file *f, size_t i, char *to, size_t size)
+{
+	char buffer[SOURCE_LINE_MAX];
+	const char *clean;
+	size_t at = 0;
+
+	for (const char *line = i < f->n ? f->lines[i] : ""; *line && at + 1 < size; line++) {
+		if (*line != '\t') {
+			if (*line != '\r')
+				to[at++] = *line;
+			continue;
+		}
+		do
+			to[at++] = ' ';
+		while (at % 8 && at + 1 < size);
+	}
+	to[at] = 0;
+	clean = text_clean(to, buffer, sizeof(buffer));
+	if (clean != to)
+		snprintf(to, size, "%s", clean);
+	return to;
 }
 
 void source_file_free(struct source_file *f)

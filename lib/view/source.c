@@ -226,29 +226,6 @@ bool view_source_search(struct view_source *v, const struct view_share *s, bool 
 	return false;
 }
 
-/* Replaces the tabs of a line by spaces. */
-static void expand_tabs(const char *line, char *to, size_t size)
-{
-	char buffer[1024];
-	const char *clean;
-	size_t at = 0;
-
-	for (; *line && at + 1 < size; line++) {
-		if (*line != '\t') {
-			if (*line != '\r')
-				to[at++] = *line;
-			continue;
-		}
-		do
-			to[at++] = ' ';
-		while (at % 8 && at + 1 < size);
-	}
-	to[at] = 0;
-	clean = text_clean(to, buffer, sizeof(buffer));
-	if (clean != to)
-		snprintf(to, size, "%s", clean);
-}
-
 void view_source_draw(struct view_source *v, const struct view_share *s, int top, int height)
 {
 	const struct view_line unknown = {.self = VIEW_NO_NUMBER, .total = VIEW_NO_NUMBER};
@@ -260,12 +237,12 @@ void view_source_draw(struct view_source *v, const struct view_share *s, int top
 		size_t at = v->list.top + i;
 		const struct view_line *line = &v->lines[at];
 		bool known = at < v->text.n;
-		char text[1024];
+		char text[SOURCE_LINE_MAX];
 		int y = top + i, x = view_columns_put(s, SOURCE, y, line->total ? line : &unknown);
 
 		snprintf(text, sizeof(text), " %5zu  ", at + 1);
 		x = screen_put(y, x, width, LOOK_DIM, text);
-		expand_tabs(known ? v->text.lines[at] : "", text, sizeof(text));
+		source_file_line(&v->text, at, text, sizeof(text));
 		screen_put(y, x, width,
 			   known && view_share_found_text(s, v->text.lines[at]) ? LOOK_FOUND
 			   : line->total					? LOOK_BOLD

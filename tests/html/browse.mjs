@@ -224,6 +224,58 @@ await test('the table sorts, and shows callers and callees of what is clicked', 
 	await until(page, ['eval'], () => rows(page));
 }));
 
+await test('the source has the cost of each line, and leads to what a line calls', () => with_('source.html', 'v=functions', async page => {
+	const lines = () => page.locator('.source .rows .line').evaluateAll(all => all.filter(l => l.children[1].textContent)
+		.map(l => [...l.children].map(c => c.textContent).join(' ')));
+	const functions = page.locator('.narrow .rows .line .text');
+	await tab(page, 'Source');
+	await functions.getByText('main', { exact: true }).click();
+	await until(page, [' 64.4% 12         step_12(main);', ' 11.5% 14         step_14(main);'], async () =>
+		(await lines()).filter(l => / 1[24] /.test(l)));
+	is((await lines()).length > 2, true, 'other lines');
+	like(await page.locator('.source .rows .line.current').innerText(), /^4\.60%\s4\.60%\s10\s+step_10\(main\)/, 'the line with the most samples:');
+	await page.locator('.source').focus();
+	await press(page, 'x');
+	like(await page.locator('.source .rows .line.current').innerText(), /64\.4%[^]*12/, 'the next one:');
+	await press(page, 'x', 'x', 'x', 'x');
+	await press(page, 'Home', 'Enter');
+	is(await text(page, '.subject'), 'main', 'line 1 calls nothing');
+	await page.locator('.source .rows .line').filter({ hasText: 'step_12(' }).dblclick();
+	await until(page, 'parse', () => text(page, '.subject'));
+	/* Its file is not there: the numbers of lines are. */
+	like(await text(page, '.source + .message'), /lacks the text of \/src\/demo\/parse\.c/);
+	is((await lines()).every(l => /% 3\d $/.test(l)), true, 'lines without text');
+	await functions.getByText('step', { exact: true }).click();
+	await until(page, ['</script><b>    ?[1m?', 'last'], () => page.locator('.source .rows .code').allInnerTexts());
+	/* A part of the recording only. */
+	await functions.getByText('eval', { exact: true }).click();
+	const all = await lines();
+	await page.fill('#search', '^parse$');
+	await page.click('#only');
+	await until(page, false, async () => (await lines()).join() === all.join(), 'only under parse:');
+	await page.click('#only');
+	await until(page, all, lines);
+	await page.fill('#search', '');
+	is(await page.getByText('Only in the zoomed frame').isDisabled(), true);
+	await tab(page, 'Flame graph');
+	await clickGraph(page, 0.3, 2);
+	await tab(page, 'Source');
+	await functions.getByText('eval', { exact: true }).click();
+	await page.getByText('Only in the zoomed frame').click();
+	await until(page, false, async () => (await lines()).join() === all.join(), 'only in the zoomed frame:');
+	await page.reload();
+	await page.waitForFunction(() => document.documentElement.dataset.ready);
+	is(await text(page, '.subject'), 'eval', 'the address keeps it');
+	is((await lines()).join() === all.join(), false);
+	await functions.getByText(/strlen/).click();
+	like(await text(page, '.source + .message'), /No line of this function is known/);
+	await tab(page, 'Flame graph');
+	await press(page, 'i');
+	await clickGraph(page, 0.3, 3);
+	await page.locator('#details').getByText('Source', { exact: true }).click();
+	await until(page, 'step', () => text(page, '.subject'));
+}));
+
 await test('how sure the recording is, with reasons, and a way to each', () => with_('small.html', '', async page => {
 	await page.click('#quality');
 	const all = await page.locator('.recording').innerText();

@@ -36,6 +36,22 @@ pcce-diff --format=html -o diff.html small.data verify.data 2>err.log ||
 for kind in contexts deep names threads compare one; do
 	./make_page $kind >$kind.html 2>err.log || not_ok "page of $kind" err.log
 done
+mkdir -p source/demo
+for f in main eval; do
+	for ((i = 1; i <= 60; i++)); do printf '\tstep_%d(%s);\n' $i $f; done >source/demo/$f.c
+done
+printf '</script><b>\t\033[1m\377\r\nlast' >source/demo/step.h
+pcce-report -i small.data --format=html --source=source --with-source -o source.html 2>err.log
+is "a page with source: what is missing is told" "$(grep cannot err.log)" "\
+pcce-report: cannot find source file /src/demo/parse.c; use --source=DIR
+pcce-report: cannot find 1 other source file, either"
+is "... text of the source is no markup" "$(grep -c '</script>' source.html)" 2
+pcce-report -q -i small.data --format=html --with-source -o without.html 2>err.log
+is "without any source: quiet" "$(cat err.log)" ""
+check "... the page is one without source" cmp small.html without.html
+pcce-report -i small.data --with-source >/dev/null 2>err.log
+is "--with-source and another format: exit status" $? 2
+check "... says which has source" grep -q 'cannot use --with-source without --format=html' err.log
 check "a page refers to nothing outside" \
 	bash -c '! grep -E "(src|href)=|url\(|https?://|@import" names.html'
 is "a page holds no bare end of a script element" "$(grep -c '</script>' names.html)" 2

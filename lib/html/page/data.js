@@ -65,11 +65,11 @@ async function readData(text) {
 	const head = JSON.parse(utf8.decode(bytes.subarray(4, 4 + length)));
 	if (head.version !== 1) throw new Error('unknown version ' + head.version + ' of the data');
 	const columns = {};
-	let at = 4 + length,
-		strings = [''];
+	const texts = { strings: [''], text: [] };
+	let at = 4 + length;
 	for (const [name, count, size] of head.columns) {
-		if (name === 'strings')
-			strings = utf8.decode(bytes.subarray(at, at + size)).split('\n');
+		if (name === 'strings' || name === 'text')
+			texts[name] = utf8.decode(bytes.subarray(at, at + size)).split('\n');
 		else
 			columns[name] = decodeColumn(
 				bytes,
@@ -78,7 +78,7 @@ async function readData(text) {
 			);
 		at += size;
 	}
-	return { head, columns, strings };
+	return { head, columns, ...texts };
 }
 
 /* ---- the profile ---- */
@@ -143,8 +143,23 @@ function placeSamples(p, columns, tick) {
 	p.lastTime = last;
 }
 
+/* Sets sources: file -> its lines; files are numbers of strings. */
+function readSources(p, columns, lines) {
+	const column = name => columns[name] || new Uint32Array(0);
+	let at = 0;
+	p.samplePlace = column('sample.place');
+	p.placeFile = column('place.file');
+	p.placeLine = column('place.line');
+	p.sources = new Map();
+	column('source.file').forEach((file, i) => {
+		const n = column('source.lines')[i];
+		p.sources.set(file, lines.slice(at, at + n));
+		at += n;
+	});
+}
+
 async function readProfile(text) {
-	const { head, columns, strings } = await readData(text);
+	const { head, columns, strings, text: lines } = await readData(text);
 	const column = name => columns[name] || new Uint32Array(0);
 	const up = column('node.up'),
 		n = up.length;
@@ -173,6 +188,7 @@ async function readProfile(text) {
 	p.sampleSecondsBefore = secondsOf(p.facts.was);
 	nameFunctions(p);
 	placeSamples(p, columns, head.tick);
+	readSources(p, columns, lines);
 	let node = 0;
 	column('repeat.node').forEach((d, i) => {
 		node += d;

@@ -157,7 +157,7 @@ function chainDetail(tree, i, zoom) {
 }
 
 class Details {
-	/* options: zoom(i), functions(func), search(name), threads(tree, i) */
+	/* options: zoom(i), functions(func), source(func), search(name), threads(tree, i) */
 	constructor(host, options) {
 		this.host = host;
 		this.options = options;
@@ -190,13 +190,14 @@ class Details {
 		this.host.replaceChildren(...parts.filter(Boolean));
 	}
 	buttons(tree, i, hasZoom) {
-		const { zoom, functions, search } = this.options,
+		const { zoom, functions, source, search } = this.options,
 			button = (text, onclick) => el('button', { onclick }, text);
 		return el(
 			'div',
 			{ class: 'buttons' },
 			hasZoom ? button('Zoom here', () => zoom(i)) : null,
 			button('Callers and callees', () => functions(funcOf(tree, i))),
+			hasSource() ? button('Source', () => source(funcOf(tree, i))) : null,
 			button('Find all', () => search(patternOf(fullNameOf(tree, i)))),
 			button('Copy context', e => this.copy(tree, i, e.target))
 		);

@@ -35,6 +35,10 @@ const KEYS = {
 		['x', 'open the heaviest path'],
 		['Enter', 'show in the flame graph; bottom-up: show callers and callees'],
 	],
+	Source: [
+		['x', 'go to the line with the next smaller cost'],
+		['Enter', 'show what the line calls'],
+	],
 	'Threads and time': [
 		['drag', 'select a time span'],
 		['click', 'select the frame at this time'],

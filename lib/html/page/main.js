@@ -18,9 +18,8 @@ function render(before) {
 	if (['query', ...SELECTION].some(changed)) showTags();
 	if (changed('view') || !view) openView();
 	else {
-		const redraw = [...SHAPE, ...SELECTION, 'up', 'colour', 'width', 'busy'].some(
-			changed
-		);
+		const shape = ['up', 'colour', 'width', 'busy', 'here'],
+			redraw = [...SHAPE, ...SELECTION, ...shape].some(changed);
 		view.refresh(redraw || (state.only && changed('query')), changed);
 	}
 	if ([...SHAPE, ...SELECTION, 'view', 'full'].some(changed)) showDetails();

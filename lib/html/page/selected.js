@@ -31,6 +31,7 @@ function makeDetails() {
 			} else if (details.tree) select(details.tree, i);
 		},
 		functions: func => update({ view: 'functions', func }),
+		source: func => update({ view: 'source', func }),
 		search: query => update({ query }),
 		threads: threadsOf,
 	});

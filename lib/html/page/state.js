@@ -9,6 +9,7 @@ const VIEWS = [
 	['tree', 'Call tree'],
 	['bottom', 'Bottom-up'],
 	['functions', 'Functions'],
+	['source', 'Source'],
 	['time', 'Over time'],
 	['recording', 'Recording'],
 ];
@@ -28,6 +29,7 @@ const FIRST = {
 	width: 'both',
 	func: -1,
 	busy: false,
+	here: false,
 };
 /* The names of the parts of the state in the address. */
 const SHORT = {
@@ -46,9 +48,15 @@ const SHORT = {
 	width: 'w',
 	func: 'fn',
 	busy: 'b',
+	here: 'h',
 };
-/* The views that show something: a comparison has no times. */
-const shownViews = () => VIEWS.filter(([name]) => name !== 'time' || busyThreads(p).length);
+/* The views that show something: a comparison has no times, and not each page the source. */
+const shownViews = () =>
+	VIEWS.filter(
+		([name]) =>
+			(name !== 'time' || busyThreads(p).length) &&
+			(name !== 'source' || hasSource())
+	);
 /* The parts of the state that determine the nodes of the shown tree, and their weights. */
 const SHAPE = ['lines', 'fold', 'invert'],
 	SELECTION = ['threads', 'range', 'only'];

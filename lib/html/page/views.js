@@ -314,6 +314,7 @@ function functionsMaker(host) {
 			if (all || changed('query'))
 				table.show(tree, sums, state.query ? matched || undefined : null);
 			if (state.func <= 0 && table.rows.length) state.func = table.rows[0].func;
+			if (!all && changed('full')) table.list.paint();
 			table.reach(state.func);
 			if (shownFor === state.func && !all && !changed('full')) {
 				relatives.mark();
@@ -331,6 +332,110 @@ function functionsMaker(host) {
 		close: () => {
 			table.close();
 			relatives.close();
+		},
+	};
+}
+
+/* ---- source ---- */
+
+/* Returns the controls above the source: the function, a choice of its files, and whether only the
+ * zoomed frame counts. */
+function sourceTools(choose) {
+	const name = el('h3', { class: 'subject' }),
+		onchange = e => choose(+e.target.value),
+		files = el('select', { 'aria-label': 'file', onchange }),
+		here = toggle(
+			'Only in the zoomed frame',
+			'here',
+			'Count only samples below the frame to which the flame graph is zoomed'
+		),
+		tools = el('div', { class: 'tools' }, name, here, el('label', {}, 'file', files));
+	const refresh = (func, list, file) => {
+		name.textContent = name.title = func > 0 ? p.funcs[func].name : '';
+		here.disabled = !state.zoom || state.invert;
+		here.setAttribute('aria-pressed', state.here);
+		files.replaceChildren(
+			...list.map(f =>
+				el(
+					'option',
+					{ value: f, selected: f === file, title: p.strings[f] },
+					p.strings[f].split('/').slice(-2).join('/')
+				)
+			)
+		);
+		files.parentNode.hidden = !list.length;
+	};
+	return { tools, refresh };
+}
+
+function sourceMaker(host) {
+	const left = el('div', { class: 'fill narrow' }),
+		right = el('div', { class: 'fill' }),
+		place = el('div', { class: 'fill' });
+	host.append(el('div', { class: 'sandwich' }, left, right));
+	let lines = new Map(),
+		list = [],
+		file = 0;
+	const show = () => {
+		refresh(state.func, list, file);
+		source.show(file ? sourceRows(file, lines.get(file)) : []);
+		place.querySelectorAll('.message').forEach(m => m.remove());
+		if (!file) place.append(message('No line of this function is known.'));
+		else if (!p.sources.has(file))
+			place.append(message(`The page lacks the text of ${p.strings[file]}.`));
+	};
+	const { tools, refresh } = sourceTools(chosen => {
+		file = chosen;
+		show();
+	});
+	right.append(tools, place);
+	const table = new FunctionTable(left, {
+		label: 'Functions',
+		comparing: false,
+		matched: f => matched && matched[f],
+		colour: colourOfFunc,
+		totals: () => totalsOf(current),
+		select: func => {
+			if (func !== state.func) update({ func }, false);
+		},
+		enter: () => source.list.scroll.focus(),
+	});
+	const source = new SourceList(place, row => {
+		const [callee] = [...row.callees].sort(([, a], [, b]) => b - a)[0] || [];
+		if (callee) update({ func: callee });
+	});
+	let shownFor = null;
+	return {
+		table,
+		refresh(all, changed) {
+			if (all || changed('query'))
+				table.show(
+					current,
+					sumFunctions(current),
+					state.query ? matched || undefined : null
+				);
+			if (state.func <= 0 && table.rows.length) state.func = table.rows[0].func;
+			if (!all && changed('full')) table.list.paint();
+			table.reach(state.func);
+			if (shownFor === state.func && !all) return;
+			shownFor = state.func;
+			const inside =
+				state.here && state.zoom && !state.invert
+					? [state.zoom, current.end[state.zoom]]
+					: null;
+			lines = linesOf(state.func, inside);
+			list = filesOf(lines);
+			file = list[0] || 0;
+			show();
+		},
+		next(step) {
+			const { rows, current: at } = table.list;
+			if (rows.length) table.list.go(modulo(at + step, rows.length));
+		},
+		focus: () => source.list.scroll.focus(),
+		close: () => {
+			table.close();
+			source.list.close();
 		},
 	};
 }
@@ -420,6 +525,7 @@ const VIEW_MAKERS = {
 	tree: host => treeMaker(false, host),
 	bottom: host => treeMaker(true, host),
 	functions: functionsMaker,
+	source: sourceMaker,
 	time: timeMaker,
 	recording: recordingMaker,
 };
