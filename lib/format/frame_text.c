@@ -23,6 +23,11 @@ static void print_place(const struct frame_text *f, const struct cct_node *n, FI
 			n->key->line);
 }
 
+bool frame_text_plain(const struct profile *p)
+{
+	return p->stats.outside == p->stats.samples;
+}
+
 void frame_text_more(const struct frame_text *f, const struct cct_node *n, FILE *out)
 {
 	if (f->colors)
@@ -32,7 +37,7 @@ void frame_text_more(const struct frame_text *f, const struct cct_node *n, FILE 
 		fputs("  (inlined)", out);
 	if (n->key->kind == DECODE_FRAME_TAIL)
 		fputs("  (left by a tail call)", out);
-	if (n->key->kind == DECODE_FRAME_FOREIGN && !(n->key->flags & CCT_KERNEL) &&
+	if (n->key->kind == DECODE_FRAME_FOREIGN && !(n->key->flags & CCT_KERNEL) && !f->plain &&
 	    strcmp(symbol_table_string(f->names, n->key->name), FRAME_NAMES_CALLER) &&
 	    strcmp(symbol_table_string(f->names, n->key->name), FRAME_NAMES_COUNTING_CODE))
 		fputs(n->key->flags & CCT_RESTORED ? "  (not instrumented, restored)"
@@ -188,6 +193,8 @@ void frame_text_head(const struct profile *p, FILE *out)
 	if (*p->command)
 		fprintf(out, ": %s", text_clean(p->command, buffer, sizeof(buffer)));
 	fputc('\n', out);
+	if (frame_text_plain(p) && p->stats.frames_unwound)
+		fputs("nothing of it is instrumented: frames are found by unwinding\n", out);
 	print_events(p, out);
 	if (*format_only(p, buffer, sizeof(buffer)))
 		fprintf(out, "%s\n", buffer);

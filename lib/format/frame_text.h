@@ -12,7 +12,11 @@ struct frame_text {
 	const struct symbol_table *names;
 	bool upwards; /* the other frames of a repeated group are above */
 	bool colors;
+	bool plain; /* frame_text_plain() */
 };
+
+/* Whether nothing that is selected is instrumented, so that no frame need say so. */
+bool frame_text_plain(const struct profile *p);
 
 void frame_text_print(const struct frame_text *f, const struct cct_node *n, FILE *out);
 /* Prints only what follows the name. */

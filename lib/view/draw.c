@@ -146,6 +146,7 @@ void view_draw(struct view *v)
 
 	erase();
 	v->share.all = view_model_all(&v->m);
+	v->share.plain = frame_text_plain(v->m.profile);
 	v->share.bytes = format_unit(v->m.profile).bytes;
 	v->share.upwards = v->tab == CALLEES;
 	view_draw_head(v);

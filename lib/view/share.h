@@ -18,6 +18,7 @@ struct view_share {
 	regex_t search; /* valid if searching */
 	bool searching;
 	bool upwards; /* children are callers */
+	bool plain;   /* frame_text_plain() */
 	int scroll;   /* characters of names that are scrolled out on the left */
 };
 

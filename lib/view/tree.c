@@ -385,7 +385,7 @@ static int draw_margin(const struct view_tree *v, const struct view_row *row, in
 
 static int draw_frame(const struct view_share *s, const struct cct_node *n, int y, int x)
 {
-	struct frame_text text = {.names = s->names, .upwards = s->upwards};
+	struct frame_text text = {.names = s->names, .upwards = s->upwards, .plain = s->plain};
 	char buffer[4096], *more = NULL;
 	int skip = s->scroll;
 	size_t size;

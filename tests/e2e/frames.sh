@@ -261,6 +261,9 @@ if has_bpf; then
 	is "... and warns of nothing else" "$(grep -cE 'no contexts' plain.data.err)" 0
 	check "... they are" has_whole plain.data
 	chains_are_right "without --frames" plain.data
+	pcce-report -q -i plain.data --stdio >plain.tree
+	is "... the tree says once that nothing is instrumented" \
+		"$(grep -c 'nothing of it is instrumented' plain.tree) $(grep -c '(not instrumented' plain.tree)" "1 0"
 	check "--frames=none is accepted" by_default none.data -b bpf --frames=none ./plain
 	is "... it unwinds nothing, and says nothing of it" \
 		"$(stat_of none.data restored)$(grep -c 'stacks are unwound' none.data.err)" 0
@@ -268,6 +271,8 @@ if has_bpf; then
 	by_default quiet.data -b bpf -q ./plain
 	is "-q: it says nothing of it" "$(grep "was not built" quiet.data.err)" ""
 	by_default program.data -b bpf ./program
+	check "an instrumented program: each frame that is not says so" sh -c \
+		'pcce-report -q -i program.data --stdio >tree; grep -q "(not instrumented" tree && ! grep "nothing of it" tree'
 	is "an instrumented program: nothing is unwound" \
 		"$(stat_of program.data restored)$(grep -c 'stacks are unwound' program.data.err)" 0
 	# In a shell without pcce, samples of the program are the same as without frames.
