@@ -92,7 +92,7 @@ endif
 CPPFLAGS_ALL := -Iinclude -Ilib -I. -I$(O)/obj -DPCCE_VERSION='"$(VERSION)"' $(CPPFLAGS)
 CFLAGS_TOOLS := -std=gnu11 -D_GNU_SOURCE= $(WARN) $(CFLAGS) $(SANFLAGS) -pthread
 LIBS_TOOLS   := -Wl,--as-needed -ldw -lelf -lbpf -lz -ldeflate -larchive -lprotobuf-c \
-	-ljansson -lurcu-bp -liberty -lncursesw -ltinfo -lm
+	-ljansson -lcapstone -lurcu-bp -liberty -lncursesw -ltinfo -lm
 
 MULTIARCH  = $(shell $(CC) -print-multiarch 2>/dev/null)
 DEPFLAGS   = -MMD -MP -MF $@.d

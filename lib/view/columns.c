@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/text.h"
 #include "tree/flat_profile.h"
+#include "view/assembly.h"
 #include "view/columns.h"
 #include "view/source.h"
 
@@ -56,6 +57,7 @@ static const struct {
 	{FUNCTIONS, "  samples", put_amount, offsetof(struct flat_profile_row, samples)},
 	{SOURCE, "   total", put_share, offsetof(struct view_line, total)},
 	{SOURCE, "    self", put_share, offsetof(struct view_line, self)},
+	{ASSEMBLY, "    self", put_share, offsetof(struct view_instruction, self)},
 };
 
 #define N_COLUMNS (sizeof(columns) / sizeof(columns[0]))

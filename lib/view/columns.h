@@ -6,15 +6,16 @@
 #include <stdint.h>
 #include "view/share.h"
 
-/* The source page is no tab: it lies over one. */
-enum view_tab { CALLERS, CALLEES, FUNCTIONS, TABS, SOURCE = TABS };
+/* The pages of source and assembly are no tabs: they lie over one. */
+enum view_tab { CALLERS, CALLEES, FUNCTIONS, TABS, SOURCE = TABS, ASSEMBLY };
 
 #define VIEW_NO_NUMBER UINT64_MAX /* its column stays empty */
 
 /* Writes the headings of a page's columns in line y, and then the heading of the text. */
 void view_columns_head(enum view_tab tab, int y, const char *text);
 /* Writes the numbers of a row in line y, and returns the column after them. The row is a struct
- * cct_node of a tree, a struct flat_profile_row of the functions, or a struct view_line. */
+ * cct_node of a tree, a struct flat_profile_row of the functions, a struct view_line or a
+ * struct view_instruction. */
 int view_columns_put(const struct view_share *s, enum view_tab tab, int y, const void *row);
 
 #endif

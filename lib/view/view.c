@@ -19,6 +19,7 @@
 #include "format/format_list.h"
 #include "view/view.h"
 #include "view/draw.h"
+#include "view/assembly.h"
 #include "view/source_page.h"
 #include "view/pages.h"
 #include "view/screen.h"
@@ -393,6 +394,8 @@ static int handle_page_key(struct view *v, int key)
 	switch (key) {
 	case 'a':
 		return view_show_source(v);
+	case 'A':
+		return view_show_assembly(v);
 	case 'i':
 		return show_stats(v);
 	case 'w':

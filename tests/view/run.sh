@@ -301,6 +301,59 @@ keys q 3 j j a
 shows "no lines, and why" 'cannot show __strlen_avx2: no line numbers; compile it with -g'
 keys q
 
+# ---- instructions ----------------------------------------------------------------------
+
+start "pcce-report -i small.data"
+keys A
+shows "without the program, its code is not shown, and why" 'cannot read /[^:]*: '
+keys q
+cat >loop.c <<'END'
+static volatile unsigned long sum;
+static inline __attribute__((always_inline)) void add(unsigned long n) { sum += n; }
+__attribute__((noinline)) static void inner(unsigned long n)
+{
+	while (n--)
+		add(n);
+}
+int main(void)
+{
+	for (int i = 0; i < 300; i++)
+		inner(1000000);
+	return 0;
+}
+END
+# shellcheck disable=SC2086 # lists of flags
+check "a program with a hot instruction" \
+	sh -c "$CC -O1 -g $cflags loop.c $ldflags -o loop && pcce-record -q -b self -o loop.data -- ./loop"
+start "pcce-report -i loop.data" 100 40
+shows "its contexts" 'inner'
+keys 3 / a d d Enter A
+shows "an inlined function: the function that holds it" '^ *inner$'
+shows "... a line of the source" 'loop.c:2  static inline .* void add'
+shows "... an instruction with samples" '^ *[1-9][0-9.]*%  *[0-9a-f]*  [a-z]'
+keys / i n c Enter q / i n n e r Enter A
+shows "a function" 'inner, in all contexts'
+keys q / ^ m a i n Enter
+# Whether main has a sample is chance.
+keys A
+shows "slots are one row, or it is said that no sample is there" \
+	'(pcce: [0-9]* bytes\|cannot show the code of main: no sample is in it'
+keys q q
+cp loop kept
+sed -i 's/300/301/' loop.c
+# shellcheck disable=SC2086 # lists of flags
+$CC -O1 -g $cflags loop.c $ldflags -o loop
+start "pcce-report -i loop.data" 100 40
+keys 3 A
+shows "another build is not shown" 'cannot show the code of /.*/loop: it was built again'
+keys q
+cp kept loop
+strip loop
+start "pcce-report -i loop.data" 120 40
+keys 3 A
+shows "no symbols: said" 'cannot find the function in /.*/loop: its symbols were removed'
+keys q
+
 # ---- terminals -----------------------------------------------------------------------
 
 start "$view" 40 8

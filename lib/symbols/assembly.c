@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Finds functions and lines with libdwfl, and disassembles with capstone. Where capstone knows no
+ * instruction, one byte is shown as such.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <capstone/capstone.h>
+#include <elfutils/libdwfl.h>
+#include "base/array.h"
+#include "base/mapped_file.h"
+#include "symbols/assembly.h"
+
+#define LARGEST_FUNCTION (1 << 20) /* bytes */
+
+/* A file that is open. Addresses of libdwfl are link-time addresses + bias. */
+struct reader {
+	Dwfl_Module *module;
+	GElf_Addr bias;
+	csh decoder;
+	struct assembly *to;
+};
+
+static int open_assembly_file(const char *path, const uint8_t *id, size_t id_size, struct reader *r,
+			      struct error *why)
+{
+	static const Dwfl_Callbacks callbacks = {
+		.find_elf = dwfl_build_id_find_elf,
+		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.section_address = dwfl_offline_section_address,
+	};
+	const unsigned char *bits;
+	int fd = mapped_file_open(0, 0, 0, path), n;
+	GElf_Addr at;
+
+	if (fd < 0)
+		return error_set(why, fd, "cannot read %s: %s", path, strerror(-fd));
+	r->to->dwfl = dwfl_begin(&callbacks);
+	r->module = r->to->dwfl ? dwfl_report_offline(r->to->dwfl, "", path, fd) : NULL;
+	if (!r->module)
+		close(fd);
+	if (!r->module || dwfl_report_end(r->to->dwfl, NULL, NULL) ||
+	    !dwfl_module_getelf(r->module, &r->bias))
+		return error_set(why, -EIO, "cannot read %s: %s", path, dwfl_errmsg(-1));
+	n = dwfl_module_build_id(r->module, &bits, &at);
+	if (id_size && (n != (int)id_size || memcmp(bits, id, id_size) != 0))
+		return error_set(
+			why, -ESTALE,
+			"cannot show the code of %s: it was built again since the recording", path);
+	return 0;
+}
+
+/* Returns the bytes of a range of a section, or NULL. */
+static const uint8_t *bytes_at(const struct reader *r, GElf_Addr start, size_t size)
+{
+	GElf_Addr address = start, bias;
+	Elf_Scn *section = dwfl_module_address_section(r->module, &address, &bias);
+	Elf_Data *data = section ? elf_rawdata(section, NULL) : NULL;
+
+	if (!data || !data->d_buf || address > data->d_size || size > data->d_size - address)
+		return NULL;
+	return (const uint8_t *)data->d_buf + address;
+}
+
+/* Adds an instruction. 0 or -ENOMEM. */
+static int add_assembly_line(struct reader *r, uint64_t vaddr, size_t size, const char *function,
+			     const char *mnemonic, const char *operands)
+{
+	struct assembly *to = r->to;
+	struct assembly_line *line;
+	Dwfl_Line *source = dwfl_module_getsrc(r->module, vaddr + r->bias);
+	int number = 0;
+
+	if (array_grow(&to->lines, to->n, sizeof(*to->lines)))
+		return -ENOMEM;
+	line = &to->lines[to->n++];
+	*line = (struct assembly_line){.vaddr = vaddr, .size = size, .function = function};
+	if (source)
+		line->file = dwfl_lineinfo(source, NULL, &number, NULL, NULL, NULL);
+	line->line = number > 0 ? number : 0;
+	snprintf(line->text, sizeof(line->text), "%-7s%s%s", mnemonic, *operands ? " " : "",
+		 operands);
+	return 0;
+}
+
+static int disassemble_function(struct reader *r, GElf_Addr start, size_t size, const char *name)
+{
+	const uint8_t *code = bytes_at(r, start, size);
+	uint64_t vaddr = start - r->bias;
+	cs_insn *one = cs_malloc(r->decoder);
+	int status = one ? 0 : -ENOMEM;
+
+	while (code && size && !status) {
+		const uint8_t *first = code;
+		uint64_t at = vaddr;
+		char byte[8];
+
+		if (cs_disasm_iter(r->decoder, &code, &size, &vaddr, one)) {
+			status = add_assembly_line(r, at, code - first, name, one->mnemonic,
+						   one->op_str);
+		} else {
+			snprintf(byte, sizeof(byte), "0x%02x", *code);
+			status = add_assembly_line(r, at, 1, name, ".byte", byte);
+			code++;
+			size--;
+			vaddr++;
+		}
+		name = NULL;
+	}
+	if (one)
+		cs_free(one, 1);
+	return status;
+}
+
+static int disassemble_functions(struct reader *r, const uint64_t *vaddrs, size_t n)
+{
+	uint64_t end = 0; /* of the last function */
+
+	for (size_t i = 0; i < n; i++) {
+		GElf_Sym symbol;
+		GElf_Off offset;
+		const char *name;
+		int status;
+
+		if (vaddrs[i] < end)
+			continue;
+		name = dwfl_module_addrinfo(r->module, vaddrs[i] + r->bias, &offset, &symbol, NULL,
+					    NULL, NULL);
+		if (!name || offset >= symbol.st_size || symbol.st_size > LARGEST_FUNCTION)
+			continue;
+		status =
+			disassemble_function(r, vaddrs[i] + r->bias - offset, symbol.st_size, name);
+		if (status)
+			return status;
+		end = vaddrs[i] - offset + symbol.st_size;
+	}
+	return 0;
+}
+
+int assembly_read(const char *path, const uint8_t *id, size_t id_size, const uint64_t *vaddrs,
+		  size_t n, struct assembly *to, struct error *why)
+{
+	struct reader r = {.to = to};
+	int status;
+
+	*to = (struct assembly){0};
+	status = open_assembly_file(path, id, id_size, &r, why);
+	if (status)
+		return status;
+	if (cs_open(CS_ARCH_X86, CS_MODE_64, &r.decoder) != CS_ERR_OK)
+		return error_set(why, -ENOMEM, "cannot disassemble %s: out of memory", path);
+	cs_option(r.decoder, CS_OPT_SYNTAX, CS_OPT_SYNTAX_ATT);
+	status = disassemble_functions(&r, vaddrs, n);
+	cs_close(&r.decoder);
+	if (status)
+		return error_set(why, status, "cannot disassemble %s: out of memory", path);
+	if (!to->n)
+		return error_set(why, -ENOENT,
+				 "cannot find the function in %s: its symbols were removed", path);
+	return 0;
+}
+
+void assembly_free(struct assembly *a)
+{
+	free(a->lines);
+	if (a->dwfl)
+		dwfl_end(a->dwfl);
+	*a = (struct assembly){0};
+}
