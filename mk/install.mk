@@ -35,7 +35,7 @@ with_version = sed '/^\.TH/s/"pcce"/"pcce $(VERSION)"/'
 # installed_in FILE: the file with the words of installed files in place of @WORD@
 installed_in = $(call subst_in,$(PREFIX)/lib/pcce,$(PREFIX)/bin,$(PREFIX)/include,$(SODIR)) $(1)
 
-.PHONY: install install-dkms uninstall deb
+.PHONY: install install-dkms install-plugin-source uninstall deb
 
 install: all                                    ## install under PREFIX (staged: DESTDIR)
 	$(call say,INSTALL,$(DESTDIR)$(PREFIX))
@@ -88,6 +88,20 @@ install-dkms:                                   ## the kernel module's source, f
 		$(addprefix include/pcce/,abi.h assert.h kmod.h page_reader.h stack_blocks.h) \
 		$(DKMS_DIR)/include/pcce
 	$(Q)$(call subst_in,,) kmod/install/dkms.conf.in > $(DKMS_DIR)/dkms.conf
+
+# The source of the plugin, and what builds it for each GCC.
+PLUGIN_DIR = $(DESTDIR)/usr/src/pcce-plugin-$(VERSION)
+install-plugin-source:                          ## the plugin's source, built for each GCC
+	$(call say,INSTALL,$(PLUGIN_DIR))
+	$(Q)$(INSTALL) -d $(addprefix $(PLUGIN_DIR)/,plugin scripts include/pcce) $(I_LIB)
+	$(Q)$(INSTALL) -m 644 VERSION COPYING plugin/install/Makefile $(PLUGIN_DIR)
+	$(Q)$(INSTALL) -m 644 $(wildcard plugin/*.[ch]) plugin/build.mk $(PLUGIN_DIR)/plugin
+	$(Q)$(INSTALL) -m 755 scripts/gcc-ok $(PLUGIN_DIR)/scripts
+	$(Q)$(INSTALL) -m 644 $(addprefix include/pcce/,abi.h assert.h sites.h) \
+		$(PLUGIN_DIR)/include/pcce
+	$(Q)sed -e 's|@SOURCE@|$(PLUGIN_DIR:$(DESTDIR)%=%)|' -e 's|@LIBDIR@|$(PREFIX)/lib/pcce|' \
+		plugin/install/build-plugins.in > $(I_LIB)/build-plugins
+	$(Q)chmod 755 $(I_LIB)/build-plugins
 
 deb:                                            ## Debian packages in $(O)/deb, checked by lintian
 	$(Q)scripts/deb

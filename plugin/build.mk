@@ -55,7 +55,8 @@ $(PLUGIN_OBJ)/gcc-$(1)/flags: FORCE | gcc-ok
 	@mkdir -p $$(@D)
 	@echo '$(2)' > $$(@D)/compiler
 	@echo '$(3) $(4)' '$$(subst ','\'',$$(PLUGIN_FLAGS) $$(CPPFLAGS_ALL))' \
-		"$$$$($(subst ^, ,$(2)) -dumpfullversion)" > $$@.tmp
+		"$$$$($(subst ^, ,$(2)) -dumpfullversion)" \
+		"$$$$(cksum < $(4)/plugin-version.h)" > $$@.tmp
 	@cmp -s $$@.tmp $$@ || mv $$@.tmp $$@
 
 $(LIBDIR)/gcc-$(1)/pcce_plugin.so: $(PLUGIN_SRC:plugin/%.c=$(PLUGIN_OBJ)/gcc-$(1)/%.o)

@@ -143,8 +143,8 @@ int plugin_init(void *plugin, const char *const *gcc)
 		    "plugins for %s)",
 		    gcc[0], PCCE_GCC_FIRST, PCCE_GCC_LAST, directory, list);
 	if (!has_plugin(directory, major))
-		die("cannot use GCC %s: %s has plugins for %s; install the package pcce-gcc-%d, or "
-		    "build pcce with 'make GCCS=all'",
+		die("cannot use GCC %s: %s has plugins for %s; install the package pcce-gcc-%d or "
+		    "pcce-gcc-source, or build pcce with 'make GCCS=all'",
 		    gcc[0], directory, list, major);
 	snprintf(path, sizeof(path), "%s/gcc-%d/" PLUGIN, directory, major);
 	handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);

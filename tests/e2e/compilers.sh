@@ -193,7 +193,7 @@ says() {
 		is "$name" "$(grep -v '^compilation terminated' log)" "$sentence"
 	fi
 }
-remedy="install the package pcce-gcc-$major, or build pcce with 'make GCCS=all'"
+remedy="install the package pcce-gcc-$major or pcce-gcc-source, or build pcce with 'make GCCS=all'"
 others=()
 for ((n = first; n <= last; n++)); do [ $n = "$major" ] || others+=("$n"); done
 for count in 0 1 2 3; do

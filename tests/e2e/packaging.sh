@@ -200,6 +200,67 @@ else
 		"no mounts here: $(tail -n 1 install.log)"
 fi
 
+# ---- the package of the plugin's source ------------------------------------------------------
+
+# It builds the plugin for the GCC that is there, for another one that is installed later, and again
+# if the headers of one change, as they do when GCC is updated.
+cat >inside-source.sh <<'END'
+set -eu
+cd "$1"
+compiler=$3 other=$4
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C DEBIAN_FRONTEND=noninteractive
+find /usr /etc -xdev ! -path '*/__pycache__*' | sort >before
+dpkg -i pcce.deb pcce-gcc-source.deb >first.log 2>&1 || { cat first.log; exit 1; }
+grep -x "pcce: building the plugin for $compiler" first.log
+dpkg -S /usr/lib/pcce/$compiler/pcce_plugin.so && exit 1
+uses() {
+	$1 -O2 -g $(pcce-config --cflags) recursion.c $(pcce-config --ldflags) -o by-$1
+	pcce-check -q by-$1
+}
+uses $compiler
+dpkg -i pcce-gcc-source.deb >again.log 2>&1
+grep building again.log && exit 1
+headers=$($compiler -print-file-name=plugin)/include
+echo '#error' >>$headers/gcc-plugin.h
+dpkg-trigger --no-await /usr/lib/gcc/x86_64-linux-gnu
+dpkg --triggers-only --pending >broken.log 2>&1
+grep "^build-plugins: cannot build the plugin for $compiler: .*/var/log/pcce-plugin.log" broken.log
+sed -i '$d' $headers/gcc-plugin.h
+echo '/* another build */' >>$headers/plugin-version.h
+/usr/lib/pcce/build-plugins >update.log
+grep -x "pcce: building the plugin for $compiler" update.log
+uses $compiler
+if [ -n "$other" ]; then
+	apt-get install -y -qq --no-install-recommends $other g++-${other#gcc-} $other-plugin-dev >apt.log 2>&1 ||
+		{ tail apt.log; exit 3; }
+	grep "^pcce: building the plugin for $other" apt.log || { tail -n 20 apt.log; exit 1; }
+	uses $other
+fi
+mv $headers/gcc-plugin.h .
+dpkg-trigger --no-await /usr/lib/gcc/x86_64-linux-gnu
+dpkg --triggers-only --pending >removed.log 2>&1
+test ! -e /usr/lib/pcce/$compiler
+dpkg -P pcce pcce-gcc-source
+test ! -e /usr/lib/pcce
+END
+cp "$(printf %s "$out"/deb/pcce-gcc-source_*_all.deb)" pcce-gcc-source.deb
+# Another supported GCC that this system's archive has and that is not installed.
+other=
+for ((n = 11; n <= 16; n++)); do
+	[ -x /usr/bin/gcc-$n ] || ! apt-cache show gcc-$n-plugin-dev >/dev/null 2>&1 || other=gcc-$n
+done
+name="the source of the plugin is built for each GCC"
+in_copy inside-source.sh "$compiler" "$other"
+status=$?
+if ! [ -e mounted ]; then
+	skip "$name" "no mounts here: $(tail -n 1 install.log)"
+else
+	[ "$status" != 3 ] || skip "$name: for one that is installed later" "apt-get: $(tail -n 1 install.log)"
+	[ "$status" = 0 ] || [ "$status" = 3 ] || sed 's/^/#   /' install.log | tail -n 30
+	[ "$status" = 3 ] || is "$name" "$status" 0
+	[ -n "$other" ] || skip "$name: for one that is installed later" "the archive has no other GCC"
+fi
+
 # ---- the package of the kernel module --------------------------------------------------------
 
 # DKMS builds the module for the kernel whose headers are installed.  That kernel need neither run

@@ -32,7 +32,7 @@ pcce is a plugin of GCC; use GCC")
       set(Pcce_FOUND FALSE)
       set(Pcce_NOT_FOUND_MESSAGE
           "cannot use GCC ${Pcce_major}: ${Pcce_LIBDIR} has no plugin for it; \
-install the package pcce-gcc-${Pcce_major}, or build pcce with 'make GCCS=all'")
+install the package pcce-gcc-${Pcce_major} or pcce-gcc-source, or build pcce with 'make GCCS=all'")
     endif()
     unset(Pcce_major)
   endif()
