@@ -86,18 +86,14 @@ function filesOf(lines) {
 		.sort((a, b) => weightOfLines(lines.get(b)) - weightOfLines(lines.get(a)));
 }
 
-/* Returns the rows of a file: all its lines, or those that are known if the page lacks its text. */
+/* Returns the rows of a file: all its lines, and those that are known although the page lacks their
+ * text. */
 function sourceRows(file, lines) {
-	const text = p.sources.get(file),
-		none = { self: 0, total: 0, callees: new Map() };
-	if (text)
-		return text.map((code, i) => {
-			const line = lines.get(i + 1) || none;
-			return { number: i + 1, code, ...line };
-		});
-	return [...lines]
-		.sort(([a], [b]) => a - b)
-		.map(([number, line]) => ({ number, code: '', ...line }));
+	const text = p.sources.get(file) || [],
+		none = { self: 0, total: 0, callees: new Map() },
+		beyond = [...lines.keys()].filter(n => n > text.length).sort((x, y) => x - y),
+		row = (number, code) => ({ number, code, ...(lines.get(number) || none) });
+	return [...text.map((code, i) => row(i + 1, code)), ...beyond.map(n => row(n, ''))];
 }
 
 const hotterRow = (rows, a, b) =>
