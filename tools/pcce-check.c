@@ -11,6 +11,7 @@
 #include "base/message.h"
 #include "base/text.h"
 #include "check/libraries.h"
+#include "check/probe.h"
 #include "check/trial.h"
 #include "sampler/event_list.h"
 
@@ -20,17 +21,20 @@ enum { CHECK_GOOD = 0, CHECK_FAILED = 1, CHECK_USAGE = 2, CHECK_NOTHING = 3 };
 
 struct arguments {
 	const char *what;
+	const char *probe; /* a function; NULL: check */
 	struct event_list events;
 	bool machine, quiet;
 };
 
-enum { OPT_MACHINE = 256 };
+enum { OPT_MACHINE = 256, OPT_PROBE };
 
 static const struct argp_option options[] = {
 	{"event", 'e', "EVENT", 0,
 	 "Ask whether the samplers can sample on EVENT (default: cpu-clock)", 0},
 	{"machine", OPT_MACHINE, NULL, 0,
 	 "Check this machine instead of a program, from the compiler to the report", 0},
+	{"probe", OPT_PROBE, "FUNCTION", 0,
+	 "Only print where a breakpoint or a probe sees every call of FUNCTION", 0},
 	{"quiet", 'q', NULL, 0, "Print only errors; the exit status tells the result", 0},
 	{0},
 };
@@ -47,6 +51,9 @@ static error_t parse_check_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_MACHINE:
 		a->machine = true;
+		return 0;
+	case OPT_PROBE:
+		a->probe = arg;
 		return 0;
 	case 'q':
 		a->quiet = true;
@@ -65,6 +72,9 @@ static error_t parse_check_option(int key, char *arg, struct argp_state *state)
 			message_usage(state,
 				      "cannot check a program together with --machine: leave "
 				      "out one of them");
+		if (a->machine && a->probe)
+			message_usage(state, "cannot find a function with --machine: name a "
+					     "program instead");
 		if (!a->machine && (!a->what || !*a->what))
 			message_usage(state, "cannot check: nothing is given; name a program, a "
 					     "library or the number of a process");
@@ -272,6 +282,47 @@ static int check_machine(const struct arguments *a)
 	return good ? CHECK_GOOD : CHECK_NOTHING;
 }
 
+/* ---- probes ---------------------------------------------------------------------- */
+
+static void print_probe(const struct probe_place *p)
+{
+	printf("%s:", clean(p->path));
+	printf("%s", clean(p->symbol));
+	if (p->offset)
+		printf("+%u", p->offset);
+	if (p->address)
+		printf(" 0x%llx", (unsigned long long)p->address);
+	putchar('\n');
+}
+
+static int print_places(const struct check_list *l, const char *function)
+{
+	struct error why = {0};
+	int total = 0, status = CHECK_GOOD;
+
+	for (size_t i = 0; i < l->n; i++) {
+		const struct check_entry *e = &l->all[i];
+		int n = e->found && !*e->error.text
+				? probe_find(e->name, function, print_probe, &why)
+				: 0;
+
+		if (n < 0) {
+			message("pcce-check", "cannot look for %s in %s: it %s", function, e->name,
+				why.text);
+			status = CHECK_FAILED;
+		} else {
+			total += n;
+		}
+	}
+	if (total || status)
+		return status;
+	message("pcce-check",
+		"cannot find %s: neither %s nor its libraries have a function of this name; name "
+		"it as pcce-report or nm do, or it was inlined everywhere",
+		function, l->all[0].name);
+	return CHECK_FAILED;
+}
+
 /* ---- all together ---------------------------------------------------------------- */
 
 static pid_t parse_pid(const char *text)
@@ -327,6 +378,11 @@ int main(int argc, char **argv)
 		message("pcce-check", "%s", why.text);
 		check_list_free(&list);
 		return CHECK_FAILED;
+	}
+	if (a.probe) {
+		status = print_places(&list, a.probe);
+		check_list_free(&list);
+		return end_output() ? CHECK_FAILED : status;
 	}
 	if (!a.quiet)
 		print_files(&list);

@@ -14,15 +14,20 @@
 
 const char *argp_program_version = "pcce-encode (pcce) " PCCE_VERSION;
 
-#define KEY_HYBRID 256
+enum { KEY_HYBRID = 256, KEY_BREAKPOINTS };
 
 struct arguments {
 	const char *file, *output, *profile;
-	bool verbose, dump, hybrid;
+	bool verbose, dump, hybrid, breakpoints;
 	enum table_dump_format format;
 };
 
 static const struct argp_option options[] = {
+	{"breakpoints", KEY_BREAKPOINTS, NULL, 0,
+	 "Encode FILE, even if it is encoded already, so that all calls of a function pass its "
+	 "first "
+	 "byte: for breakpoints and probes; such calls cost more",
+	 0},
 	{"dump", 'd', "FORMAT", OPTION_ARG_OPTIONAL,
 	 "Print the call graph and its numbering instead of encoding; FORMAT is text (default) or "
 	 "json",
@@ -54,6 +59,9 @@ static error_t parse_encode_option(int key, char *arg, struct argp_state *state)
 			a->format = TABLE_DUMP_JSON;
 		else
 			message_usage(state, "cannot use --dump=%s: it must be text or json", arg);
+		return 0;
+	case KEY_BREAKPOINTS:
+		a->breakpoints = true;
 		return 0;
 	case KEY_HYBRID:
 		a->hybrid = true;
@@ -105,7 +113,7 @@ static const struct argp argp = {
 	       "program or shared library that was compiled with the flags of pcce-config. Linking "
 	       "with these flags encodes automatically.\v"
 	       "FILE is replaced as a whole or not at all. A file that is encoded already stays as "
-	       "it is, unless --profile is given.",
+	       "it is, unless --breakpoints, --hybrid or --profile is given.",
 };
 
 /* Prints the error, whose text begins with a verb. The exit status. */
@@ -192,6 +200,7 @@ int main(int argc, char **argv)
 		how.counts = &counts;
 	}
 	how.hybrid = a.hybrid;
+	how.fixed_entries = a.breakpoints;
 	status = a.dump ? print_dump(&a, &how) : encode_and_tell(&a, &how);
 	call_counts_free(&counts);
 	return status;

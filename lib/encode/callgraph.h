@@ -123,8 +123,9 @@ struct callgraph {
  * those before it. All strings point into the module's image.
  */
 
-/* Adds functions and their parts (callgraph_build.c). */
-int callgraph_add_functions(struct callgraph *cg, const struct site_records *r, struct error *why);
+/* Adds functions and their parts (callgraph_build.c). fixed: no call may skip an entry slot. */
+int callgraph_add_functions(struct callgraph *cg, const struct site_records *r, bool fixed,
+			    struct error *why);
 /* Renames functions that have another name in the linked file (callgraph_names.c). 0 or -ENOMEM. */
 int callgraph_name_functions(struct callgraph *cg, const struct elf_module *m);
 /* Adds sites, and finds their callees (callgraph_build.c). */

@@ -27,7 +27,8 @@ static uint32_t func_with_start(const struct callgraph *cg, uint64_t addr)
 	return low < cg->n_funcs && cg->funcs[low].addr == addr ? low : NONE;
 }
 
-int callgraph_add_functions(struct callgraph *cg, const struct site_records *r, struct error *why)
+int callgraph_add_functions(struct callgraph *cg, const struct site_records *r, bool fixed,
+			    struct error *why)
 {
 	uint64_t n_sites = 0;
 
@@ -52,7 +53,7 @@ int callgraph_add_functions(struct callgraph *cg, const struct site_records *r, 
 			.addr = b->head.start,
 			.name = b->name,
 			.block_flags = b->head.flags,
-			.fixed_entry = has_entry && b->head.flags & PCCE_BLOCK_FIXED,
+			.fixed_entry = has_entry && (fixed || b->head.flags & PCCE_BLOCK_FIXED),
 			.entry = b->head.entry,
 			.entry_len = has_entry ? b->head.entry_len : 0,
 			.entry_count = b->head.entry_count,

@@ -88,6 +88,7 @@ static int run_steps(const struct state *s, const struct encode_options *options
 			     .records = &s->records,
 			     .counts = options->counts,
 			     .is_hybrid = options->hybrid,
+			     .fixed_entries = options->fixed_entries,
 			     .ext_fits = patch_ext_fits};
 	int err = pipeline_run(&p, PIPELINE_IMAGE, why);
 
@@ -180,7 +181,7 @@ int encode_image(const uint8_t *image, size_t size, const struct encode_options 
 	err = elf_module_open(image, size, &s.module, why);
 	if (!err)
 		err = read_existing_table(&s.module, out, &found, why);
-	if (!err && found && (options->counts || options->hybrid)) {
+	if (!err && found && (options->counts || options->hybrid || options->fixed_entries)) {
 		encode_output_free(out);
 		found = false;
 		err = open_unpatched(&s, image, size, why);

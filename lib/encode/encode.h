@@ -23,10 +23,11 @@ struct encode_output {
 	size_t table_size;
 };
 
-/* With counts or hybrid, a file that is encoded already is encoded again. NULL: neither. */
+/* With any of these, a file that is encoded already is encoded again. NULL: none. */
 struct encode_options {
 	const struct call_counts *counts; /* NULL, or: hot calls cost least */
 	bool hybrid;			  /* hybrid.h; without counts only */
+	bool fixed_entries;		  /* no call skips an entry slot */
 };
 
 /*

@@ -63,7 +63,7 @@ static void lead_through_gate(struct callgraph *cg, const struct elf_module *m,
 	if (s->target != CALLGRAPH_OUTSIDE || !s->link.own || !s->link.field || s->flags & no)
 		return;
 	func = callgraph_entered_at(cg, m, s->link.own);
-	gate = func == NONE ? NONE : gate_of[func];
+	gate = func == NONE || cg->funcs[func].fixed_entry ? NONE : gate_of[func];
 	if (gate == NONE || !agrees_with_gate(&cg->funcs[gate].gate, &s->link))
 		return;
 	s->target = CALLGRAPH_INSIDE;

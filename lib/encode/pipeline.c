@@ -40,7 +40,7 @@ static int read_relocs(struct pipeline *p, struct error *why)
 
 static int list_functions(struct pipeline *p, struct error *why)
 {
-	return callgraph_add_functions(&p->graph, p->records, why);
+	return callgraph_add_functions(&p->graph, p->records, p->fixed_entries, why);
 }
 
 static int name_functions(struct pipeline *p, struct error *why)

@@ -49,6 +49,7 @@ struct pipeline {
 	const struct call_counts *counts; /* NULL: there is no recording */
 	callgraph_ext_fits *ext_fits;	  /* of the page */
 	bool is_hybrid;
+	bool fixed_entries; /* no call may skip an entry slot */
 	/* made */
 	struct patch_page page;
 	struct elf_relocs relocs;

@@ -53,6 +53,35 @@ says() {
 	done
 }
 
+# ---- probes: tests/e2e/breakpoints.sh tests the places themselves ------------------------------
+
+cat >names.cc <<'END'
+#include <string>
+namespace shop {
+__attribute__((noinline)) int price(int n) { volatile int x = n; return x + 1; }
+__attribute__((noinline)) int price(const std::string &s) { volatile int x = 1; return x + (int)s.size(); }
+}
+int main(int argc, char **) { return shop::price(argc) + shop::price(std::string("x")) == 0; }
+END
+# shellcheck disable=SC2086 # lists of flags
+$CXX -O2 $cflags -fcf-protection=none names.cc $ldflags -o names &&
+	$CXX -O2 $cflags -fcf-protection names.cc $ldflags -o protected || not_ok "build a C++ program"
+address=$(nm pcce/libwork.so | sed -n 's/^0*\([0-9a-f]*\) T leaf$/\1/p')
+says "--probe finds a function of a library" 0 \
+	"^.*libwork.so:leaf\+16 0x$(printf %x $((0x$address + 16)))\$" -- --probe=leaf pcce/program
+says "  of a program that is not encoded: the symbol" 0 '^.*unencoded/libwork.so:leaf$' \
+	-- --probe leaf unencoded/libwork.so
+says "  C++ functions by name" 0 '^names:_ZN4shop5priceEi\+16 0x' \
+	'^names:_ZN4shop5priceERK.*\+16 0x' -- --probe=shop::price names
+says "  one of them" 0 '^names:_ZN4shop5priceEi\+16 0x' -- --probe='shop::price(int)' names
+is "  and no other" "$(wc -l <said)" 1
+says "  behind endbr64" 0 '^protected:_ZN4shop5priceEi\+20 0x' -- --probe=_ZN4shop5priceEi protected
+says "  no such function" 1 "^pcce-check: cannot find nothing: .*; name it as" -- --probe=nothing names
+says "  not with --machine" 2 'cannot find a function with --machine' -- --machine --probe=main
+objcopy -R .pcce names stripped
+says "  without a table" 1 'cannot look for main in stripped: it is encoded, but its encoding table' \
+	-- --probe=main stripped
+
 gcc_version=$($CC -dumpfullversion)
 says "an instrumented program" 0 '^pcce/program: instrumented and encoded$' \
 	"^  compiler: .*$gcc_version" '^  plugin: site records of version [0-9]+$' \

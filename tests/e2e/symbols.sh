@@ -315,54 +315,6 @@ END
 	check "... under what called the kernel" \
 		sh -c "grep -Eq '^main;.*(pread|__internal_syscall_cancel).*;$name ' kernel.folded || { cat kernel.folded; exit 1; }"
 fi
-# ---- breakpoints ---------------------------------------------------------------------------
-
-# hits PROGRAM BREAKPOINT: prints how often gdb stops there
-hits() {
-	timeout 300 gdb -q -batch -ex "break $2" -ex "ignore 1 1000" -ex run -ex "info breakpoints" \
-		"$1" 2>&1 | sed -n 's/.*already hit \([0-9]*\) time.*/\1/p'
-}
-cat >broken.c <<'END'
-#include <stdio.h>
-static volatile unsigned int sum;
-__attribute__((noinline)) int calc(int n)
-{
-	int r = n * 3;
-
-	sum += n;
-	return r + 1;
-}
-__attribute__((noinline)) void path(int k)
-{
-	sum += calc(k);
-	puts("path");
-}
-int main(void)
-{
-	for (int i = 0; i < 5; i++)
-		path(i);
-	return 0;
-}
-END
-if [ -n "$(type -P gdb)" ]; then
-	for flags in -O0 -Og -O1 -O2 "-O2 -gdwarf-4" "-O2 -g1" "-O2 -fcf-protection"; do
-		behind=16
-		[[ $flags != *-fcf* ]] || behind=20
-		# shellcheck disable=SC2086,SC2046 # lists of flags
-		$CC -g -fcf-protection=none $flags $(pcce-config --cflags) broken.c \
-			$(pcce-config --ldflags) -o broken &&
-			PCCE_ENCODE=off $CC -g $flags $(pcce-config --cflags) broken.c \
-				$(pcce-config --ldflags) -o broken.off
-		for function in calc path; do
-			is "gdb, $flags: break *$function+$behind stops at each call" \
-				"$(hits ./broken "*$function+$behind")" 5
-			is "gdb, $flags: break $function does so with PCCE_ENCODE=off" \
-				"$(hits ./broken.off $function)" 5
-		done
-	done
-else
-	skip "breakpoints" "gdb is not installed"
-fi
 
 # ---- short names of C++ functions ---------------------------------------------------------
 

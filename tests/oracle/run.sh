@@ -393,7 +393,7 @@ job_random() { # SEED
 	pick link "" "" "" -Wl,-z,now -Wl,-z,lazy -Wl,-Bsymbolic-functions
 	pick language c c c++
 	pick signal "" --signal=USR1,97
-	pick data "" "" counts hybrid
+	pick data "" "" counts hybrid breakpoints
 	name=$(tr -s ' ' <<<"random $1 $language $level $kind $more $link $signal $data")
 	[ $language = c ] || compiler=$CXX
 	# shellcheck disable=SC2034 # for built()
@@ -408,6 +408,7 @@ job_random() { # SEED
 		case $data in
 		counts) pcce-record -q --count -o data -- ./random 200 && pcce-encode -p data random ;;
 		hybrid) pcce-encode --hybrid random ;;
+		breakpoints) pcce-encode --breakpoints librandom.so && pcce-encode --breakpoints random ;;
 		esac' || return
 	[ -z "$signal" ] || options=("$signal")
 	may_end="0\|not ended.*" stepped "$name" --limit=$((limit < 300000 ? limit : 300000)) "${options[@]}" "$scratch/random" 20

@@ -46,7 +46,7 @@ _pcce_value() {
 	*--call-sites) _pcce_words "address line none" ;;
 	*--recursion) _pcce_words "keep direct all" ;;
 	*--hot-by) _pcce_words "self total" ;;
-	*--suffix) ;;
+	*--suffix | *check--probe) ;;
 	*--demangle) _pcce_words "full simple none" ;;
 	*--sort) _pcce_list "self total samples name module line" ;;
 	*--dump | *encode-d) _pcce_words "text json" ;;
