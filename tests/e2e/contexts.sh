@@ -52,6 +52,23 @@ else
 	not_ok "with a library: is built" library.so.log lib.log
 fi
 
+# Keys: pcce_stack_id().
+for flags in -O0 -O2 "-O3 -fno-inline" "-O2 -static" "-O2 -no-pie -fno-pie"; do
+	# shellcheck disable=SC2086
+	walk "keys, $flags" 100000 -DKEYS $flags
+done
+cp walks.out keys.out
+./walks 200000 keys.again >walks.txt
+is "keys are equal in two runs" \
+	"$(sort keys.out | cmp - <(sort keys.again) 2>&1)" ""
+if [ -e library.so ] && build_with_api lib -O2 -DKEYS -DWITH_LIBRARY walks.c ./library.so; then
+	check "keys, with a library: keys and chains belong to each other" ./lib 100000 lib.out
+	check "... calls of the library are among them" grep -q ' from_library:' lib.out
+else
+	not_ok "keys, with a library: is built" lib.log
+fi
+build_with_api walks -O2 walks.c || not_ok "is built again" walks.log
+
 # Another encoding of the same code gives other numbers, so it must give other names.
 if record self walks.data ./walks 1000000 && pcce-encode -o recoded -p walks.data walks 2>recoded.log; then
 	./recoded 100000 recoded.out >walks.txt

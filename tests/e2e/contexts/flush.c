@@ -3,16 +3,22 @@
  * output. Without a context it prints zeros. */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <pcce.h>
 
 static __attribute__((noinline, noclone)) void ask(void)
 {
 	char text[PCCE_TEXT_SIZE];
 
+	struct pcce_id id, none = {{0}};
+
 	errno = 77;
-	puts(pcce_context_text(pcce_context_id(), text));
+	id = pcce_context_id();
+	if (!pcce_stack_id() != !memcmp(&id, &none, sizeof(id)))
+		puts("a key is 0 and the name is not, or the reverse");
 	if (errno != 77)
 		puts("errno has changed");
+	puts(pcce_context_text(id, text));
 }
 
 static __attribute__((noinline, noclone)) void other(void)

@@ -7,6 +7,8 @@
  * chains belong to each other one to one, in all threads. It writes each name with its chain,
  * innermost function first, to FILE: "pcce:... function:line ...", sorted by whoever reads it.
  * A captured context must have as many entries as the encoding stack.
+ *
+ * With -DKEYS, it asks for keys (pcce_stack_id()) in place of names.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,6 +28,12 @@
 #define TABLE (1u << 20)
 #define THREADS 4
 #define NOINLINE __attribute__((noinline, noclone))
+
+#ifdef KEYS
+#define NAME() name_of_key(pcce_stack_id())
+#else
+#define NAME() pcce_context_id()
+#endif
 
 struct place {
 	const char *function;
@@ -111,6 +119,16 @@ static void write_chain(struct pcce_id id)
 		fprintf(out, " %s:%d", chain.at[i].function, chain.at[i].line);
 	fputc('\n', out);
 }
+
+#ifdef KEYS
+static struct pcce_id name_of_key(uint64_t key)
+{
+	struct pcce_id id = {{0}};
+
+	memcpy(id.bytes, &key, sizeof(key));
+	return id;
+}
+#endif
 
 static void know(struct pcce_id id)
 {
@@ -199,7 +217,7 @@ static NOINLINE void ask(void)
 	struct pcce_id id;
 
 	ENTER;
-	CALL(id = pcce_context_id());
+	CALL(id = NAME());
 	know_locked(id);
 	if (choose(16) == 0)
 		capture();
@@ -211,9 +229,9 @@ static NOINLINE void ask_twice(void)
 	struct pcce_id id;
 
 	ENTER;
-	CALL(id = pcce_context_id());
+	CALL(id = NAME());
 	know_locked(id);
-	CALL(id = pcce_context_id());
+	CALL(id = NAME());
 	know_locked(id);
 	LEAVE;
 }
