@@ -69,6 +69,22 @@ else
 fi
 build_with_api walks -O2 walks.c || not_ok "is built again" walks.log
 
+# Another library at the same place has other contexts. Its code is as long, and has other numbers.
+cat >pass.c <<'END'
+static volatile int sink;
+__attribute__((noinline, noclone)) static void through(void (*f)(void)) { f(); sink += NUMBER; }
+void pass(void (*f)(void)) { through(f); sink++; }
+END
+if build_with_api pass1.so -O2 -DNUMBER=1 -fPIC -shared pass.c && build_with_api pass2.so -O2 -DNUMBER=2 -fPIC -shared pass.c &&
+	build_with_api reload -O2 reload.c -ldl && ./reload ./pass1.so ./pass2.so ./pass1.so >reload.out 2>&1; then
+	is "keys: the libraries are loaded at one place" "$(cut -d ' ' -f 1 reload.out | sort -u | wc -l)" 1
+	is "... and have keys of their own" "$(cut -d ' ' -f 2- reload.out | sort -u | wc -l)" 2
+	is "... each time" "$(sed -n 1p reload.out)" "$(sed -n 3p reload.out)"
+	is "... for each call" "$(cut -d ' ' -f 2- reload.out | tr ' ' '\n' | sort -u | wc -l)" 4
+else
+	not_ok "reload.c is built and runs" pass1.so.log pass2.so.log reload.log reload.out
+fi
+
 # Another encoding of the same code gives other numbers, so it must give other names.
 if record self walks.data ./walks 1000000 && pcce-encode -o recoded -p walks.data walks 2>recoded.log; then
 	./recoded 100000 recoded.out >walks.txt
