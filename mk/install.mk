@@ -35,7 +35,7 @@ with_version = sed '/^\.TH/s/"pcce"/"pcce $(VERSION)"/'
 # installed_in FILE: the file with the words of installed files in place of @WORD@
 installed_in = $(call subst_in,$(PREFIX)/lib/pcce,$(PREFIX)/bin,$(PREFIX)/include,$(SODIR)) $(1)
 
-.PHONY: install install-dkms install-plugin-source uninstall deb
+.PHONY: install install-dkms install-plugin-source uninstall deb apt dist
 
 install: all                                    ## install under PREFIX (staged: DESTDIR)
 	$(call say,INSTALL,$(DESTDIR)$(PREFIX))
@@ -105,3 +105,12 @@ install-plugin-source:                          ## the plugin's source, built fo
 
 deb:                                            ## Debian packages in $(O)/deb, checked by lintian
 	$(Q)scripts/deb
+
+apt: deb                                        ## ... as a repository in $(O)/apt, signed by APT_KEY
+	$(Q)APT_KEY='$(APT_KEY)' scripts/apt-repository
+
+dist:                                           ## the source of this commit in $(O)/pcce-VERSION.tar.xz
+	$(Q)mkdir -p $(O)
+	$(Q)git archive --prefix=pcce-$(VERSION)/ HEAD | xz -9 > $(O)/pcce-$(VERSION).tar.xz.tmp
+	$(Q)mv $(O)/pcce-$(VERSION).tar.xz.tmp $(O)/pcce-$(VERSION).tar.xz
+	@echo $(O)/pcce-$(VERSION).tar.xz
