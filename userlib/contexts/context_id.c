@@ -196,6 +196,9 @@ hash_segments(struct namer *n, const struct segments_below *s, struct list *l)
 {
 	uint32_t k = find_hashed(n, s, l);
 
+	/* The newest segment has the origin of a thread: nothing below it counts. */
+	if (!k && s->generation && is_seed(l->name))
+		cache_put(n, s->generation, l);
 	while (k--) {
 		const struct pcce_entry *base = segment_at(s, k);
 		uint64_t generation = k ? segment_at(s, k - 1)->id : s->generation;
