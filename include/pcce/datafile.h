@@ -164,9 +164,11 @@ enum pcce_loss {
 	/* The file system had only room for what is written last: the counts of --count. */
 	PCCE_LOSS_DISK = 8,
 	/* Too many threads waited at a time. Counts waits of the others, not ticks. */
-	PCCE_LOSS_CROWD = 9
+	PCCE_LOSS_CROWD = 9,
+	/* An allocation or a free was not followed, so what is live is not exact. */
+	PCCE_LOSS_UNFOLLOWED = 10
 };
-#define PCCE_LOSS_MAX PCCE_LOSS_CROWD
+#define PCCE_LOSS_MAX PCCE_LOSS_UNFOLLOWED
 
 struct pcce_rec_lost {
 	struct pcce_record rec;

@@ -54,6 +54,11 @@
  * says what the counter means. From then on the process adds to the counter alone. The reader takes
  * the sums when no process can write any more, however that came about. So nothing is lost if the
  * ring is slow, and a process that is killed has its sums.
+ *
+ * Each counter also has what is live in its context, what was live when the process had most, and
+ * what was freed before its thread allocated again. Until the counter changes again, what is live
+ * in it is also its part of the peak; userlib/self/ledger.c says how this works. Where allocations
+ * are sampled by bytes, each sample has a record in the ring, and counters have these sums alone.
  */
 #ifndef PCCE_SELFRING_H
 #define PCCE_SELFRING_H
@@ -124,6 +129,19 @@
 #define PCCE_SELF_UNCOUNTED 16384u  /* but not for all of its threads */
 #define PCCE_SELF_HOOKED 32768u	    /* the process's allocations are seen */
 #define PCCE_SELF_NEW_UNSEEN 65536u /* but not those by operator new */
+#define PCCE_SELF_LIVE_UNKNOWN 131072u /* since a lock was lost, no free was seen */
+
+/* Sums of all counters. */
+struct pcce_self_ledger {
+	__u32 lock; /* writers: 1 while one of them changes what follows, and live sums */
+	__u32 reserved;
+	__u64 bytes;	  /* live */
+	__u64 peak;	  /* the largest bytes so far */
+	__u64 generation; /* grows with the peak */
+	/* Atomic add: allocations and frees that the sums lack. */
+	__u64 unfollowed;
+	__u64 pad[3];
+};
 
 struct pcce_self_ring {
 	__u64 magic; /* process, once, stored last */
@@ -154,6 +172,7 @@ struct pcce_self_ring {
 	__u32 pad2;
 	__u64 read_at; /* reader: when it last looked, ns, CLOCK_MONOTONIC */
 	__u64 pad3[5];
+	struct pcce_self_ledger ledger;
 };
 
 enum pcce_self_type {
@@ -167,15 +186,26 @@ enum pcce_self_type {
 	PCCE_SELF_ALLOCATION = 5
 };
 
-#define PCCE_SELF_COUNTERS 65536
+#define PCCE_SELF_COUNTERS 65536 /* at most */
+#define PCCE_SELF_COUNTERS_SAMPLED 16384
 
-/* The sums of the allocations of one context in one thread. */
+/* The sums of the allocations of one context in one thread. From live_samples on, the thread that
+ * holds the lock of the ledger writes them. */
 struct pcce_self_counter {
 	__u64 key;	 /* writers, compare and swap: a hash of context and thread; 0: free */
 	__u64 samples;	 /* writer: one instruction; atomic add if there may be several */
 	__u64 bytes;	 /* the same */
 	__u32 announced; /* writers: 1 as soon as the ring has its record */
 	__u32 reserved;
+	__u64 live_samples;
+	__u64 live_bytes;
+	__u64 generation; /* of the ledger, at the last change */
+	__u64 pad;
+	/* Live at the peak, if generation is that of the ledger; else what is live is that. */
+	__u64 peak_samples;
+	__u64 peak_bytes;
+	__u64 temporary_samples; /* freed before the thread allocated again */
+	__u64 temporary_bytes;
 };
 
 struct pcce_self_record {
@@ -226,7 +256,8 @@ struct pcce_self_map {
 	(sizeof(struct pcce_self_sample) + PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) + \
 	 PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment) + PCCE_SELF_STACK * 8 + 16)
 
-PCCE_ASSERT_SIZE(pcce_self_ring, 192);
+PCCE_ASSERT_SIZE(pcce_self_ledger, 64);
+PCCE_ASSERT_SIZE(pcce_self_ring, 256);
 PCCE_ASSERT_OFFSET(pcce_self_ring, data_size, 16);
 PCCE_ASSERT_OFFSET(pcce_self_ring, pid, 32);
 PCCE_ASSERT_OFFSET(pcce_self_ring, pid_ns, 40);
@@ -237,11 +268,12 @@ PCCE_ASSERT_OFFSET(pcce_self_ring, due, 80);
 PCCE_ASSERT_OFFSET(pcce_self_ring, tail, 128);
 PCCE_ASSERT_OFFSET(pcce_self_ring, stop, 136);
 PCCE_ASSERT_OFFSET(pcce_self_ring, read_at, 144);
+PCCE_ASSERT_OFFSET(pcce_self_ring, ledger, 192);
 PCCE_ASSERT_SIZE(pcce_self_record, 16);
 PCCE_ASSERT_SIZE(pcce_self_sample, 120);
 PCCE_ASSERT_SIZE(pcce_self_process, 64);
 PCCE_ASSERT_SIZE(pcce_self_thread, 48);
 PCCE_ASSERT_SIZE(pcce_self_map, 64);
-PCCE_ASSERT_SIZE(pcce_self_counter, 32);
+PCCE_ASSERT_SIZE(pcce_self_counter, 96);
 
 #endif

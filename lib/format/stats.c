@@ -21,6 +21,7 @@ const char *format_loss_name(uint32_t reason)
 		[PCCE_LOSS_BLOCKED] = "blocked",
 		[PCCE_LOSS_DISK] = "disk",
 		[PCCE_LOSS_CROWD] = "crowd",
+		[PCCE_LOSS_UNFOLLOWED] = "unfollowed",
 	};
 
 	return names[reason <= PCCE_LOSS_MAX ? reason : 0];

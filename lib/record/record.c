@@ -44,6 +44,7 @@
 #include "record/running.h"
 #include "record/say.h"
 #include "record/summary.h"
+#include "sampler/perf_event.h"
 #include "record/write_symbols.h"
 
 #define POLL_MS 100
@@ -646,6 +647,9 @@ static void print_summary(const struct recorder *r, const struct sampler_config 
 	if (r->chain.only)
 		only_explain(r->chain.only, kept != 0, no_match, sizeof(no_match));
 	for (uint32_t i = 0; i < all->n; i++) {
+		/* One of the other events that come with allocations. */
+		bool derived = i > 0 && !r->options->count &&
+			       perf_event_is_allocations(r->options->events[i].name);
 		const struct record_summary summary = {
 			.options = r->options,
 			.account = &all->of[i],
@@ -653,7 +657,9 @@ static void print_summary(const struct recorder *r, const struct sampler_config 
 			.event = &r->options->events[r->options->count ? 0 : i],
 			.calls = r->options->count && i == 0,
 			.first = i == 0,
-			.last = i + 1 == all->n,
+			.last = i + 1 == all->n ||
+				perf_event_is_allocations(r->options->events->name),
+			.derived = derived,
 			.sampler = i && config->beside ? config->beside->name : r->active.ops->name,
 			.why_nothing = i == 0 && r->active.ops->why_nothing
 					       ? r->active.ops->why_nothing(r->active.sampler)

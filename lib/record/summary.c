@@ -47,7 +47,7 @@ static bool is_runtime_preloaded(const struct record_summary *s)
 static const char *name_of_event(const struct record_summary *s, char *buffer, size_t size)
 {
 	*buffer = 0;
-	if (s->options->n_events > 1)
+	if (s->options->n_events > 1 && (s->derived || !perf_event_is_allocations(s->event->name)))
 		snprintf(buffer, size, "%s: ", s->event->name);
 	return buffer;
 }
@@ -141,6 +141,18 @@ static void warn_of_losses(const struct record_summary *s)
 			"merged into others, which have their weights: they came too fast", "");
 }
 
+/* What is live in contexts is not exact. */
+static void warn_of_unfollowed(const struct record_summary *s)
+{
+	char n[32], event[256];
+
+	format_count(n, sizeof(n), s->account->lost_reasons[PCCE_LOSS_UNFOLLOWED]);
+	if (s->account->lost_reasons[PCCE_LOSS_UNFOLLOWED])
+		say("warning: %s%s allocations or frees were not followed: there were too many "
+		    "contexts, memory was short, or signal handlers made them",
+		    name_of_event(s, event, sizeof(event)), n);
+}
+
 static void print_count_summary(const struct record_summary *s)
 {
 	char n[32], size[32], to[PATH_MAX + 64] = "";
@@ -180,6 +192,10 @@ void record_print_summary(const struct record_summary *s)
 
 	if (s->calls) {
 		print_count_summary(s);
+		return;
+	}
+	if (s->derived) {
+		warn_of_unfollowed(s);
 		return;
 	}
 	if (!warn_of_expression(s))

@@ -20,6 +20,7 @@ struct record_summary {
 	bool calls;		 /* its samples are calls, which were counted */
 	bool first;		 /* the first event of the recording: tell what concerns all */
 	bool last;		 /* the last event of the recording: tell its size */
+	bool derived;		 /* an event that comes with another one */
 	const char *sampler;	 /* its name */
 	const char *why_nothing; /* why the sampler may have seen nothing; or NULL */
 	uint64_t bytes;		 /* of the file */

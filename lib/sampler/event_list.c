@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* See event_list.h. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "sampler/event_list.h"
 #include "sampler/perf_event.h"
+#include "sampler/self_allocations.h"
 #include "stream/reader.h"
 
 #define DEFAULT_FREQUENCY 999
@@ -121,5 +123,24 @@ void event_list_set_rates(struct event_list *l, uint64_t frequency, uint64_t per
 			e->period = 1;
 		else
 			e->frequency = DEFAULT_FREQUENCY;
+	}
+}
+
+void event_list_complete(struct event_list *l)
+{
+	static const char *const kinds[] = {
+		[ALLOCATED] = "",
+		[ALLOCATED_LIVE] = ":live",
+		[ALLOCATED_PEAK] = ":peak",
+		[ALLOCATED_TEMPORARY] = ":temporary",
+	};
+
+	if (l->n != 1 || !perf_event_is_allocations(l->of->name) || strchr(l->of->name, ':'))
+		return;
+	for (; l->n < ALLOCATION_EVENTS; l->n++) {
+		struct sampler_event *e = &l->of[l->n];
+
+		*e = *l->of;
+		snprintf(e->name, sizeof(e->name), "malloc%s", kinds[l->n]);
 	}
 }

@@ -22,4 +22,8 @@ int event_list_add(struct event_list *l, const char *arg, struct error *why);
  * all sampled, and the others with a frequency of 999 Hz. */
 void event_list_set_rates(struct event_list *l, uint64_t frequency, uint64_t period);
 
+/* If the list is that of allocations, adds what a recording of them also has: what is live at the
+ * end, what was live at the peak, and what was temporary. */
+void event_list_complete(struct event_list *l);
+
 #endif

@@ -74,6 +74,7 @@ struct sampler {
 	bool uncounted;	 /* there is a process whose due samples are not known */
 	bool any_ring, told_of_too_many;
 	bool allocations; /* are sampled, instead of CPU time */
+	bool sampled;	  /* by bytes */
 	bool told_of_unhooked;
 	char *preload_before;
 	bool preload_changed;
@@ -101,17 +102,26 @@ static uint64_t sampling_interval(const struct sampler_config *config)
 
 static int allocations_alone(const struct sampler_config *config, struct error *why)
 {
-	for (uint32_t i = 0; i < config->n_events && config->n_events > 1; i++)
-		if (perf_event_is_allocations(config->events[i].name))
-			return error_set(
-				why, -EOPNOTSUPP,
-				"it records allocations alone; leave out the other events, "
-				"or record them one after the other");
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < config->n_events; i++)
+		n += perf_event_is_allocations(config->events[i].name);
+	/* event_list_complete() adds events that are no other ones. */
+	if (n && n != config->n_events)
+		return error_set(why, -EOPNOTSUPP,
+				 "it records allocations alone; leave out the other events, or "
+				 "record them one after the other");
 	return 0;
 }
 
 static int probe_allocations(const struct sampler_config *config, struct error *why)
 {
+	if (strchr(config->events->name, ':') ||
+	    (config->n_events > 1 && config->n_events != ALLOCATION_EVENTS))
+		return error_set(
+			why, -EINVAL,
+			"a recording of malloc has malloc:live and so on, too; use -e malloc, "
+			"and pcce-report --event=malloc:live");
 	if (config->events->frequency)
 		return error_set(why, -EINVAL,
 				 "allocations are sampled by bytes, not by time; use -e malloc, or "
@@ -139,11 +149,11 @@ static int self_probe(const struct sampler_config *config, struct error *why)
 	err = allocations_alone(config, why);
 	if (err)
 		return err;
+	if (samples_allocations(config))
+		return probe_allocations(config, why);
 	err = sampler_one_event(config, why);
 	if (err)
 		return err;
-	if (samples_allocations(config))
-		return probe_allocations(config, why);
 	if (strcmp(event->name, "cpu-clock") != 0 && strcmp(event->name, "task-clock") != 0)
 		return error_set(why, -EOPNOTSUPP,
 				 "it supports only the events cpu-clock, task-clock and malloc, "
@@ -199,6 +209,7 @@ static int self_prepare(const struct sampler_config *config, struct sampler **ou
 	if (!s)
 		return -ENOMEM;
 	s->allocations = samples_allocations(config);
+	s->sampled = s->allocations && config->events->period > 1;
 	if (s->allocations)
 		snprintf(allocations, sizeof(allocations), "%c%" PRIu64, PCCE_SELF_FLAG_MALLOC,
 			 config->events->period ? config->events->period : 1);
@@ -296,7 +307,7 @@ static bool map_ring(struct ring *ring)
 	if (header.magic != PCCE_SELF_MAGIC || header.version != PCCE_SELF_VERSION ||
 	    header.header_size != PCCE_SELF_HEADER_SIZE || ring->size < PCCE_SELF_DATA_MIN ||
 	    ring->size > PCCE_SELF_DATA_MAX || (ring->size & (ring->size - 1)) ||
-	    (ring->n_counters && ring->n_counters != PCCE_SELF_COUNTERS) ||
+	    ring->n_counters > PCCE_SELF_COUNTERS || (ring->n_counters & (ring->n_counters - 1)) ||
 	    (uint64_t)st.st_size != ring_bytes(ring) - ring->size)
 		return false;
 	base = mmap(NULL, ring_bytes(ring), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -346,6 +357,7 @@ static int open_self_ring(struct sampler *s, const char *name)
 		return 0;
 	}
 	unlink(path);
+	ring.allocations.sampled = s->sampled;
 	s->any_ring = true;
 	ring.pid_here = pidns_translate(s->pidns, ring.pid_ns, ring.pid, 1);
 	if (array_grow_from(&s->rings, s->n, &s->capacity, 16, sizeof(ring))) {
@@ -566,6 +578,9 @@ static void report_flags(struct sampler *s, uint32_t flags)
 		{PCCE_SELF_NEW_UNSEEN,
 		 "a process has an allocator whose operator new does not call "
 		 "malloc(): what that allocates is not seen"},
+		{PCCE_SELF_LIVE_UNKNOWN,
+		 "a thread left an allocating function by a jump out of a signal handler, or was "
+		 "killed: what was live in its process is not known from then on"},
 		{PCCE_SELF_GAVE_UP, "the ring of a process was full for too long; the process is "
 				    "not sampled any more"},
 	};
@@ -628,7 +643,8 @@ static int drain_rings(struct sampler *s, struct stream *sink, bool *any)
 		report_flags(s, __atomic_load_n(&ring->head->flags, __ATOMIC_RELAXED));
 		if (last && ret == 0) {
 			ring->finished = true;
-			ret = self_allocations_sum(&ring->allocations, counters_of(ring), sink);
+			ret = self_allocations_sum(&ring->allocations, ring->head,
+						   counters_of(ring), sink);
 		}
 	}
 	for (size_t i = 0; i < s->n; i++) {
@@ -722,7 +738,7 @@ static int self_stop(struct sampler *s, struct stream *sink)
 		ret = drain_ring(s, &s->rings[i], sink,
 				 !is_locked(&s->rings[i]) || has_ended(&s->rings[i]), &any);
 		if (ret == 0)
-			ret = self_allocations_sum(&s->rings[i].allocations,
+			ret = self_allocations_sum(&s->rings[i].allocations, s->rings[i].head,
 						   counters_of(&s->rings[i]), sink);
 	}
 	for (size_t i = 0; i < s->n; i++) {

@@ -11,16 +11,19 @@
  * counters have no context, and what they count is lost. */
 #define BYTES_MAX ((size_t)1 << 30)
 
-static int put_allocations(const struct pcce_sample *s, uint64_t samples, uint64_t bytes,
-			   struct stream *to)
+static int put_allocations(struct pcce_sample *s, enum self_allocation_event event,
+			   uint64_t samples, uint64_t bytes, struct stream *to)
 {
 	struct stream_event e = {
 		.sample = s,
 		.samples = samples,
 		.weight = bytes,
+		.number = event,
 		.aggregated = samples != 1 || bytes == 0 || bytes > UINT32_MAX,
 	};
 
+	s->event = event;
+	s->weight = bytes <= UINT32_MAX ? (uint32_t)bytes : 1;
 	return stream_pass(to, event, &e);
 }
 
@@ -34,13 +37,12 @@ int self_allocations_take(struct self_allocations *a, struct pcce_sample *s, str
 		      PCCE_SAMPLE_CARRIER | PCCE_SAMPLE_BY_CONTENT);
 	s->sp = s->kip = 0;
 	if (!counter) {
-		s->weight = bytes <= UINT32_MAX ? (uint32_t)bytes : 1;
 		/* An aggregated sample has no real stack. */
 		if (bytes == 0 || bytes > UINT32_MAX) {
 			s->flags &= ~PCCE_SAMPLE_STACK;
 			s->n_stack = 0;
 		}
-		return put_allocations(s, 1, bytes, to);
+		return put_allocations(s, ALLOCATED, 1, bytes, to);
 	}
 	if (counter > a->n_counters)
 		return -EBADMSG;
@@ -60,26 +62,82 @@ int self_allocations_take(struct self_allocations *a, struct pcce_sample *s, str
 	return 0;
 }
 
-int self_allocations_sum(struct self_allocations *a, const struct pcce_self_counter *counters,
-			 struct stream *to)
+struct sums {
+	uint64_t samples[ALLOCATION_EVENTS], bytes[ALLOCATION_EVENTS];
+};
+
+#define READ(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
+
+/* What is live is a part of what was allocated, and so on. The program may have written anything.
+ * Reads that last, since the program may still add. */
+static bool read_sums(const struct pcce_self_counter *c, uint64_t generation, struct sums *s)
 {
-	uint64_t lost = 0;
+	bool kept = READ(c->generation) == generation;
+
+	s->samples[ALLOCATED_LIVE] = READ(c->live_samples);
+	s->bytes[ALLOCATED_LIVE] = READ(c->live_bytes);
+	s->samples[ALLOCATED_PEAK] = kept ? READ(c->peak_samples) : s->samples[ALLOCATED_LIVE];
+	s->bytes[ALLOCATED_PEAK] = kept ? READ(c->peak_bytes) : s->bytes[ALLOCATED_LIVE];
+	s->samples[ALLOCATED_TEMPORARY] = READ(c->temporary_samples);
+	s->bytes[ALLOCATED_TEMPORARY] = READ(c->temporary_bytes);
+	s->samples[ALLOCATED] = READ(c->samples);
+	s->bytes[ALLOCATED] = READ(c->bytes);
+	for (int i = 0; i < ALLOCATION_EVENTS; i++)
+		if (s->samples[i] > s->samples[ALLOCATED] || s->bytes[i] > s->bytes[ALLOCATED] ||
+		    (!s->samples[i] && s->bytes[i]))
+			return false;
+	return true;
+}
+
+/* What of the sums is lost. */
+struct lost_sums {
+	uint64_t samples[ALLOCATION_EVENTS], unfollowed, malformed;
+};
+
+/* Passes on what a counter counts, except what the ring has already. sample: NULL: it is lost. */
+static int put_sums(struct pcce_sample *sample, const struct sums *s, int first,
+		    struct lost_sums *lost, struct stream *to)
+{
 	int ret = 0;
 
-	for (uint64_t i = 0; i < a->n_counters && !ret; i++) {
-		uint64_t samples = __atomic_load_n(&counters[i].samples, __ATOMIC_RELAXED),
-			 bytes = __atomic_load_n(&counters[i].bytes, __ATOMIC_RELAXED);
-		struct pcce_sample *s = a->of ? a->of[i] : NULL;
+	for (int i = first; i < ALLOCATION_EVENTS && !ret; i++)
+		if (!sample)
+			lost->samples[i] += s->samples[i];
+		else if (s->samples[i])
+			ret = put_allocations(sample, i, s->samples[i], s->bytes[i], to);
+	return ret;
+}
 
-		if (samples && s) {
-			s->weight = bytes <= UINT32_MAX ? (uint32_t)bytes : 1;
-			ret = put_allocations(s, samples, bytes, to);
-		} else {
-			lost += samples;
-		}
-	}
-	if (lost && !ret)
-		ret = stream_lost(to, clock_ns(CLOCK_MONOTONIC), PCCE_LOSS_RING, lost);
+static int put_loss(enum pcce_loss reason, uint64_t n, int event, struct stream *to)
+{
+	return n ? stream_lost_of(to, clock_ns(CLOCK_MONOTONIC), reason, n, (uint32_t)event) : 0;
+}
+
+static int put_losses(const struct lost_sums *lost, struct stream *to)
+{
+	int ret = put_loss(PCCE_LOSS_SHAPE, lost->malformed, ALLOCATED, to);
+
+	for (int i = 0; i < ALLOCATION_EVENTS && !ret; i++)
+		ret = put_loss(PCCE_LOSS_RING, lost->samples[i], i, to);
+	return ret ? ret : put_loss(PCCE_LOSS_UNFOLLOWED, lost->unfollowed, ALLOCATED_LIVE, to);
+}
+
+int self_allocations_sum(struct self_allocations *a, const struct pcce_self_ring *head,
+			 const struct pcce_self_counter *counters, struct stream *to)
+{
+	uint64_t generation = READ(head->ledger.generation);
+	struct lost_sums lost = {.unfollowed = READ(head->ledger.unfollowed)};
+	struct sums sums;
+	int ret = 0;
+
+	for (uint64_t i = 0; i < a->n_counters && !ret; i++)
+		if (read_sums(&counters[i], generation, &sums))
+			ret = put_sums(a->of ? a->of[i] : NULL, &sums,
+				       a->sampled ? ALLOCATED_LIVE : ALLOCATED, &lost, to);
+		else
+			lost.malformed++;
+	if (!ret)
+		ret = put_losses(&lost, to);
 	self_allocations_free(a);
 	return ret;
 }

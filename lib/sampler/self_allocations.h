@@ -9,20 +9,31 @@
 #include <pcce/selfring.h>
 #include "stream/stream.h"
 
+/* The events of a recording of allocations, by their numbers. */
+enum self_allocation_event {
+	ALLOCATED,
+	ALLOCATED_LIVE,
+	ALLOCATED_PEAK,
+	ALLOCATED_TEMPORARY,
+	ALLOCATION_EVENTS
+};
+
 /* The samples of a ring's counters. */
 struct self_allocations {
 	struct pcce_sample **of; /* n_counters; NULL: the counter has no sample */
 	uint64_t n_counters;
 	size_t bytes; /* of the samples */
+	bool sampled; /* by bytes: samples of allocations do not come from counters */
 };
 
 /* Takes the sample of a record PCCE_SELF_ALLOCATION: passes it on, or keeps a copy for its counter.
  * 0, or -errno; -EBADMSG: it is malformed. */
 int self_allocations_take(struct self_allocations *a, struct pcce_sample *s, struct stream *to);
 
-/* Passes on the sums of all counters. No process may add to them. 0 or -errno. */
-int self_allocations_sum(struct self_allocations *a, const struct pcce_self_counter *counters,
-			 struct stream *to);
+/* Passes on the sums of all counters, which follow the head's ring. No process may add to them. 0
+ * or -errno. */
+int self_allocations_sum(struct self_allocations *a, const struct pcce_self_ring *head,
+			 const struct pcce_self_counter *counters, struct stream *to);
 
 void self_allocations_free(struct self_allocations *a);
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /*
- * Defines malloc() and its kin, for libpcce-malloc.so, which pcce-record -e malloc puts into
- * LD_PRELOAD. Each function calls the next one of its name, and then tells the runtime of the
- * program what was allocated (include/pcce/allocation.h). So a program that is not recorded in this
- * way pays nothing, and the next function may be any allocator's that is a shared library. The C
- * library itself calls malloc() through its PLT, too, so strdup(), getline() and so on are seen.
+ * Defines malloc(), free() and their kin, for libpcce-malloc.so, which pcce-record -e malloc puts
+ * into LD_PRELOAD. Each function calls the next one of its name, and tells the runtime of the
+ * program what was allocated or is about to be freed (include/pcce/allocation.h). So a program that
+ * is not recorded in this way pays nothing, and the next function may be any allocator's that is a
+ * shared library. The C library itself calls malloc() through its PLT, too, so strdup(), getline()
+ * and so on are seen.
  *
  * What an allocator allocates in order to allocate does not count, nor does what the runtime
  * allocates at its start. A signal handler that interrupts malloc() and allocates counts, although
@@ -32,6 +33,10 @@
 
 extern __typeof__(pcce_allocation_begin) pcce_allocation_begin __attribute__((weak));
 extern __typeof__(pcce_allocation_take) pcce_allocation_take __attribute__((weak));
+extern __typeof__(pcce_allocation_free) pcce_allocation_free __attribute__((weak));
+extern __typeof__(pcce_allocation_leave) pcce_allocation_leave __attribute__((weak));
+extern __typeof__(pcce_allocation_left) pcce_allocation_left __attribute__((weak));
+extern __typeof__(pcce_allocation_stayed) pcce_allocation_stayed __attribute__((weak));
 /* operator new. dlsym() would keep an error if there is none, which the program could see. */
 extern void *_Znwm(size_t) __attribute__((weak));
 
@@ -63,6 +68,8 @@ enum place { OUTSIDE, ALLOCATING, BEGINNING };
 static __thread struct {
 	enum place place;
 	struct poisson points;
+	const void *last; /* the allocation that was made last, and its counter */
+	uint32_t counter;
 } own __attribute__((tls_model("initial-exec")));
 
 /* ---- before the next functions are known ------------------------------------------ */
@@ -140,7 +147,7 @@ static void begin_hooks(void)
 	}
 	if (environ) {
 		begun = true;
-		if (pcce_allocation_begin && pcce_allocation_take)
+		if (pcce_allocation_begin && pcce_allocation_free)
 			period = pcce_allocation_begin(find_allocator());
 	}
 	own.place = before;
@@ -168,17 +175,20 @@ static inline struct call enter(uint64_t caller)
 	return c;
 }
 
-static inline void tell(size_t size, const void *function, uint64_t caller)
+static inline void tell(const void *p, size_t size, const void *function, uint64_t caller)
 {
 	uint64_t weight = size;
 
+	if (!period)
+		return;
+	own.last = p;
+	own.counter = 0;
 	if (period > 1) {
 		if (!poisson_take(&own.points, size, period))
 			return;
 		weight = poisson_weight(size, period);
 	}
-	if (period)
-		pcce_allocation_take(function, caller, weight);
+	own.counter = pcce_allocation_take(p, function, caller, weight);
 }
 
 /* p: what was allocated; NULL: nothing. */
@@ -186,7 +196,7 @@ static inline void leave(struct call c, const void *p, size_t size, const void *
 {
 	own.place = c.before;
 	if (p && c.counts)
-		tell(size, function, c.caller);
+		tell(p, size, function, c.caller);
 }
 
 PUBLIC void *malloc(size_t size)
@@ -224,9 +234,21 @@ static void *realloc_early(void *old, size_t size)
 static inline void *do_realloc(void *old, size_t size, const void *function, uint64_t caller)
 {
 	struct call c = enter(caller);
-	void *p = RARE(is_early(old)) ? realloc_early(old, size)
-		  : next.realloc      ? next.realloc(old, size)
-				      : early_alloc(size);
+	struct pcce_allocation was = {0};
+	void *p;
+
+	if (old && period && c.counts)
+		was = pcce_allocation_leave(old);
+	p = RARE(is_early(old)) ? realloc_early(old, size)
+	    : next.realloc	? next.realloc(old, size)
+				: early_alloc(size);
+	if (was.counter) {
+		/* Without bytes, this is a free(). */
+		if (p || !size)
+			pcce_allocation_left(was);
+		else
+			pcce_allocation_stayed(old, was);
+	}
 
 	leave(c, p, size, function);
 	return p;
@@ -293,7 +315,7 @@ PUBLIC void *pvalloc(size_t size)
 	return p;
 }
 
-PUBLIC void free(void *p)
+static inline void do_free(void *p)
 {
 	if (RARE(!next.free)) {
 		if (p && !is_early(p))
@@ -301,6 +323,33 @@ PUBLIC void free(void *p)
 		if (!next.free)
 			return;
 	}
-	if (!RARE(is_early(p)))
-		next.free(p);
+	if (RARE(is_early(p)))
+		return;
+	if (p && period)
+		pcce_allocation_free(p, own.last == p ? own.counter : 0);
+	next.free(p);
+}
+
+PUBLIC void free(void *p)
+{
+	do_free(p);
+}
+
+/* Not in all C libraries, and of older programs and of C23. They are defined as free(p). */
+PUBLIC void cfree(void *p)
+{
+	do_free(p);
+}
+
+PUBLIC void free_sized(void *p, size_t size)
+{
+	(void)size;
+	do_free(p);
+}
+
+PUBLIC void free_aligned_sized(void *p, size_t alignment, size_t size)
+{
+	(void)alignment;
+	(void)size;
+	do_free(p);
 }

@@ -8,6 +8,8 @@
  * name (context_id.c), whose price does not depend on depth. To this the counter's key adds the
  * thread and the allocating function.
  *
+ * Counters also have what is live in their contexts: live.c and ledger.c.
+ *
  * All other samples go into the ring: those by bytes, which are rare, those of verify mode, whose
  * stacks are to be compared, and those of contexts for which no counter is left. If the ring is
  * full, and each allocation is a sample, the thread waits as long as the recorder reads.
@@ -27,6 +29,10 @@
 
 __attribute__((visibility("default"))) __typeof__(pcce_allocation_begin) pcce_allocation_begin;
 __attribute__((visibility("default"))) __typeof__(pcce_allocation_take) pcce_allocation_take;
+__attribute__((visibility("default"))) __typeof__(pcce_allocation_free) pcce_allocation_free;
+__attribute__((visibility("default"))) __typeof__(pcce_allocation_leave) pcce_allocation_leave;
+__attribute__((visibility("default"))) __typeof__(pcce_allocation_left) pcce_allocation_left;
+__attribute__((visibility("default"))) __typeof__(pcce_allocation_stayed) pcce_allocation_stayed;
 
 __u64 pcce_allocation_begin(__u32 new_unseen)
 {
@@ -34,6 +40,8 @@ __u64 pcce_allocation_begin(__u32 new_unseen)
 		pcce_thread_begin();
 	if (!self_state.allocations || !self_state.active)
 		return 0;
+	if (self_state.ring.counters)
+		live_begin(self_state.allocations > 1);
 	self_set_flag(PCCE_SELF_HOOKED | (new_unseen ? PCCE_SELF_NEW_UNSEEN : 0));
 	return self_state.allocations;
 }
@@ -113,48 +121,95 @@ static void add_to(__u64 *sum, uint64_t n, bool alone)
 		__atomic_add_fetch(sum, n, __ATOMIC_RELAXED);
 }
 
-static void take_allocation(struct pcce_thread *t, const void *function, uint64_t caller,
-			    uint64_t bytes)
+/* Returns false if there is no room in the ring. */
+static bool put_new(struct pcce_thread *t, const void *function, uint64_t caller, uint64_t bytes,
+		    const struct pcce_self_counter *counter)
+{
+	struct pcce_sample s = sample_of(function, caller, bytes);
+
+	if (counter)
+		s.kip = 1 + (uint64_t)(counter - self_state.ring.counters);
+	return put_allocation(t, &s, caller);
+}
+
+/* Returns the counter of the allocation, or NULL. */
+static struct pcce_self_counter *take_allocation(struct pcce_thread *t, const void *function,
+						 uint64_t caller, uint64_t bytes)
 {
 	struct ring *ring = &self_state.ring;
-	struct pcce_self_counter *counter = NULL;
-	struct pcce_sample s;
+	struct pcce_self_counter *counter =
+		ring->counters ? counter_of(ring, key_of(t, function, caller)) : NULL;
 
-	if (ring->counters)
-		counter = counter_of(ring, key_of(t, function, caller));
 	if (counter) {
 		add_to(&counter->samples, 1, t->serial);
 		add_to(&counter->bytes, bytes, t->serial);
-		if (__atomic_load_n(&counter->announced, __ATOMIC_RELAXED))
-			return;
+	} else if (ring->counters) {
+		live_lose();
 	}
-	s = sample_of(function, caller, bytes);
-	if (counter)
-		s.kip = 1 + (uint64_t)(counter - ring->counters);
+	if ((!counter || self_state.allocations > 1) && !put_new(t, function, caller, bytes, NULL))
+		self_lose_sample(self_now(), 1);
 	/* If a counter's sample finds no room, the next allocation of the context tries again. */
-	if (!put_allocation(t, &s, caller)) {
-		if (!counter)
-			self_lose_sample(self_now(), 1);
-	} else if (counter) {
+	if (counter && !__atomic_load_n(&counter->announced, __ATOMIC_RELAXED) &&
+	    put_new(t, function, caller, bytes, counter))
 		__atomic_store_n(&counter->announced, 1, __ATOMIC_RELAXED);
-	}
+	return counter;
 }
 
-void pcce_allocation_take(const void *function, __u64 caller, __u64 bytes)
+static bool is_taking(void)
+{
+	return self_state.active && self_state.allocations &&
+	       !__atomic_load_n(&self_state.ring.head->stop, __ATOMIC_RELAXED);
+}
+
+__u32 pcce_allocation_take(const void *p, const void *function, __u64 caller, __u64 bytes)
 {
 	struct pcce_thread *t = pcce_thread_self();
-	int saved_errno = errno;
+	const struct pcce_self_counter *counter;
+	struct pcce_allocation a = {.bytes = bytes};
 
-	if (!self_state.active || !self_state.allocations ||
-	    __atomic_load_n(&self_state.ring.head->stop, __ATOMIC_RELAXED))
-		return;
+	if (!is_taking())
+		return 0;
 	/* The unwinder may allocate. */
 	if (self_state.unwind) {
 		if (t->in_handler)
-			return;
+			return 0;
 		t->in_handler = true;
 	}
-	take_allocation(t, function, caller, bytes);
+	KEEP_ERRNO_BEGIN;
+	counter = take_allocation(t, function, caller, bytes);
+	KEEP_ERRNO_END;
 	t->in_handler = false;
-	errno = saved_errno;
+	if (!counter)
+		return 0;
+	a.counter = 1 + (uint32_t)(counter - self_state.ring.counters);
+	if (live_add(t, p, a))
+		ledger_add(t, a);
+	return a.counter;
+}
+
+struct pcce_allocation pcce_allocation_leave(const void *p)
+{
+	if (!is_taking() || !self_state.ring.counters)
+		return (struct pcce_allocation){0};
+	return live_remove(pcce_thread_self(), p);
+}
+
+void pcce_allocation_left(struct pcce_allocation a)
+{
+	if (a.counter)
+		ledger_subtract(pcce_thread_self(), a, false);
+}
+
+void pcce_allocation_stayed(const void *p, struct pcce_allocation a)
+{
+	if (a.counter)
+		live_add(pcce_thread_self(), p, a);
+}
+
+void pcce_allocation_free(const void *p, __u32 temporary)
+{
+	struct pcce_allocation a = pcce_allocation_leave(p);
+
+	if (a.counter)
+		ledger_subtract(pcce_thread_self(), a, a.counter == temporary);
 }

@@ -125,12 +125,16 @@ void self_after_fork(struct pcce_thread *t, bool raw)
 	self_state.pid = (uint32_t)raw_syscall0(SYS_getpid);
 	if (ring_open(&own, self_state.directory, self_state.ring_size, self_state.n_counters,
 		      self_now(), self_state.pid) == 0) {
-		own.head->flags |= parent.head->flags & (PCCE_SELF_HOOKED | PCCE_SELF_NEW_UNSEEN);
+		own.head->flags |= parent.head->flags & (PCCE_SELF_HOOKED | PCCE_SELF_NEW_UNSEEN |
+							 PCCE_SELF_LIVE_UNKNOWN);
 		self_state.ring = own;
-		ring_close(&parent);
+		/* A handler that interrupted ledger.c returns to the parent's. */
+		if (!t->following)
+			ring_close(&parent);
 	}
 	/* Otherwise privileges were dropped, the root directory changed, or there is no room: both
 	 * use the parent's ring. */
+	live_after_fork();
 	report_process(PCCE_PROCESS_FORK, forked_by);
 	modules_after_fork();
 	report_thread(t->page->tid);

@@ -143,7 +143,8 @@ bool self_state_read(void)
 		return false;
 	self_state.pid = (uint32_t)raw_syscall0(SYS_getpid);
 	self_state.ring_size = choose_ring_size();
-	if (self_state.allocations == 1 && !self_state.want_verify)
-		self_state.n_counters = PCCE_SELF_COUNTERS;
+	if (self_state.allocations && !self_state.want_verify)
+		self_state.n_counters = self_state.allocations == 1 ? PCCE_SELF_COUNTERS
+								    : PCCE_SELF_COUNTERS_SAMPLED;
 	return true;
 }
