@@ -65,6 +65,26 @@ static void warn_of_weight(const struct profile *p)
 			text_percent(s->heaviest, s->weight), why);
 }
 
+/* Says how much was still live when the processes ended. */
+static void note_leaks(const struct report_options *o, const struct profile *p)
+{
+	const uint32_t live = 1; /* the event */
+	const struct profile_event e = profile_event_facts(p, live);
+	char name[256], bytes[32];
+
+	if (o->select.events.n || p->n_events <= live || !p->all_samples ||
+	    strcmp(profile_event(p, live, name, sizeof(name)), "malloc:live") != 0)
+		return;
+	text_bytes(bytes, sizeof(bytes), e.weight);
+	if (p->period > 1)
+		message("pcce-report", "about %s were still live at the end; use --event=%s", bytes,
+			name);
+	else
+		message("pcce-report",
+			"%s in %llu allocations were still live at the end; use --event=%s", bytes,
+			(unsigned long long)e.samples, name);
+}
+
 /* Calls and samples do not add up. */
 static void note_events(const struct report_options *o, const struct profile *p)
 {
@@ -206,6 +226,7 @@ static int print_report(const struct report_options *o, const struct profile *p)
 		warn_about(p, o->input);
 		warn_of_weight(p);
 		note_events(o, p);
+		note_leaks(o, p);
 	}
 	status = print_to_output(o, p);
 	if (status || p->stats.samples)
@@ -215,6 +236,8 @@ static int print_report(const struct report_options *o, const struct profile *p)
 			"%s contains no calls: pcce-record writes them when it ends, and was "
 			"ended before",
 			o->input);
+	else if (!o->quiet && !p->all_samples && strchr(p->event, ':') && format_unit(p).bytes)
+		message("pcce-report", "%s contains no samples of %s", o->input, p->event);
 	else if (!o->quiet && !p->all_samples)
 		message("pcce-report",
 			"%s contains no samples: the program was too short, or could "

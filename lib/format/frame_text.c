@@ -166,10 +166,14 @@ static void print_events(const struct profile *p, FILE *out)
 			return;
 		fprintf(out, "%s%s", before, text_clean(name, buffer, sizeof(buffer)));
 		before = ", ";
-		if (unit.clock)
+		if (unit.clock) {
 			fprintf(out, " %.1f ms", (double)e.weight * (double)unit.scale / 1e6);
-		else
+		} else if (unit.bytes) {
+			text_bytes(buffer, sizeof(buffer), e.weight);
+			fprintf(out, " %s", buffer);
+		} else {
 			fprintf(out, " %llu", (unsigned long long)e.weight);
+		}
 		fprintf(out, " (%llu samples)", (unsigned long long)e.samples);
 	}
 	if (p->n_events > 1 && !p->calls)

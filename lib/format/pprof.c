@@ -4,7 +4,8 @@
  * pprof` and many other tools read it.
  *
  * A sample is one context at one instruction in one thread. It has a value for each event that is
- * shown, of which one is not 0, and before them the number of samples.
+ * shown, of which one is not 0, and before them the number of samples. Each event of allocations
+ * has its number before its bytes, as pprof knows them.
  *
  * Addresses are link-time addresses. They lie in mappings that begin at the link address of a
  * module's code. So they are equal in all runs of a program, and profiles can be compared. The file
@@ -44,6 +45,7 @@ struct writer {
 		struct format_unit unit;
 		char name[256];
 	} values_of[RECORDING_ACCOUNTS]; /* n_values: one for each event that is shown */
+	bool counts;			 /* each event has its own number of samples */
 	uint32_t n_values, value_of_event[RECORDING_ACCOUNTS];
 	uint32_t key_thread, key_tid, key_pid, key_process, key_base, key_origin,
 		base; /* base: not 0 in the older profile of a difference */
@@ -170,11 +172,22 @@ static int pack_stack(struct writer *w, const struct profile_cell *cell)
 	return 0;
 }
 
+/* Where the values of an event are. */
+static uint32_t place_of_samples(const struct writer *w, uint32_t value)
+{
+	return w->counts ? 2 * value : 0;
+}
+
+static uint32_t place_of_weight(const struct writer *w, uint32_t value)
+{
+	return w->counts ? 2 * value + 1 : value + 1;
+}
+
 static int pprof_put_sample(void *ctx, const struct profile_cell *cell)
 {
 	struct writer *w = ctx;
 	int64_t sign = w->base ? -1 : 1;
-	int64_t value[1 + RECORDING_ACCOUNTS] = {sign * (int64_t)cell->samples};
+	int64_t value[2 * RECORDING_ACCOUNTS] = {0};
 	uint32_t i = w->value_of_event[cell->event];
 	const struct packed *const parts[] = {&w->stack, &w->values, &w->labels[cell->thread]};
 	PprofSample sample = PPROF_SAMPLE__INIT;
@@ -183,8 +196,9 @@ static int pprof_put_sample(void *ctx, const struct profile_cell *cell)
 		return -ENOMEM;
 	if ((!w->stack.bytes || w->instruction != cell->instruction) && pack_stack(w, cell))
 		return -ENOMEM;
-	value[1 + i] = sign * (int64_t)(cell->weight * w->values_of[i].unit.scale);
-	sample.n_value = 1 + w->n_values;
+	value[place_of_samples(w, i)] = sign * (int64_t)cell->samples;
+	value[place_of_weight(w, i)] = sign * (int64_t)(cell->weight * w->values_of[i].unit.scale);
+	sample.n_value = place_of_weight(w, w->n_values - 1) + 1;
 	sample.value = value;
 	pprof_pack(w, &sample.base, &w->values);
 	if (w->sink.failed)
@@ -307,17 +321,27 @@ static int pprof_put_head(struct writer *w)
 {
 	const struct profile *p = w->p;
 	const struct format_unit *first = &w->values_of[0].unit;
-	PprofType list[1 + RECORDING_ACCOUNTS], *types[1 + RECORDING_ACCOUNTS], period;
+	PprofType list[2 * RECORDING_ACCOUNTS], *types[2 * RECORDING_ACCOUNTS], period;
+	uint32_t n = place_of_weight(w, w->n_values - 1) + 1;
 	Pprof piece = PPROF__INIT;
 	int64_t comments[3];
 	char facts[256], only[1024];
 
-	for (uint32_t i = 0; i <= w->n_values; i++) {
-		const struct format_unit *unit = i ? &w->values_of[i - 1].unit : NULL;
+	for (uint32_t i = 0; i < w->n_values; i++) {
+		const struct format_unit *unit = &w->values_of[i].unit;
+		PprofType *count = &list[place_of_samples(w, i)],
+			  *weight = &list[place_of_weight(w, i)];
 
-		pprof_type__init(&list[i]);
-		list[i].type = pprof_text(w, unit ? unit->type : first->samples);
-		list[i].unit = pprof_text(w, unit ? unit->unit : "count");
+		if (!i || w->counts) {
+			pprof_type__init(count);
+			count->type = pprof_text(w, unit->samples);
+			count->unit = pprof_text(w, "count");
+		}
+		pprof_type__init(weight);
+		weight->type = pprof_text(w, unit->type);
+		weight->unit = pprof_text(w, unit->unit);
+	}
+	for (uint32_t i = 0; i < n; i++) {
 		types[i] = &list[i];
 		if (list[i].type < 0 || list[i].unit < 0)
 			return -ENOMEM;
@@ -334,7 +358,7 @@ static int pprof_put_head(struct writer *w)
 	comments[2] = pprof_text(w, format_only(p, only, sizeof(only)));
 	if (comments[0] < 0 || comments[1] < 0 || comments[2] < 0)
 		return -ENOMEM;
-	piece.n_sample_type = 1 + w->n_values;
+	piece.n_sample_type = n;
 	piece.sample_type = types;
 	piece.default_sample_type = list[1].type;
 	piece.time_nanos = p->wall_time;
@@ -390,10 +414,11 @@ static void choose_values(struct writer *w)
 		profile_event(p, i, name, sizeof(w->values_of[0].name));
 		w->values_of[w->n_values++].unit = format_event_unit(p, i, name);
 	}
-	if (w->n_values > 1)
-		return;
-	w->n_values = 1;
-	w->values_of[0].unit = format_unit(p);
+	if (w->n_values <= 1) {
+		w->n_values = 1;
+		w->values_of[0].unit = format_unit(p);
+	}
+	w->counts = w->values_of[0].unit.bytes;
 }
 
 /* after: the profile that the file already contains; NULL: none. */

@@ -37,6 +37,29 @@ static bool is_event(const char *event, const char *name)
 	return length == strlen(name) && !strncmp(event, name, length);
 }
 
+/* Fills in the unit of an event of allocations. Samples by bytes are not the allocations. */
+static void name_bytes(struct format_unit *u, const char *event, bool sampled)
+{
+	/* The first two are known to pprof. */
+	static const struct {
+		const char *event, *space, *objects;
+	} kinds[] = {
+		{"malloc", "alloc_space", "alloc_objects"},
+		{"malloc:live", "inuse_space", "inuse_objects"},
+		{"malloc:peak", "peak_space", "peak_objects"},
+		{"malloc:temporary", "temporary_space", "temporary_objects"},
+	};
+
+	u->bytes = true;
+	u->unit = "bytes";
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!i || !strcmp(event, kinds[i].event)) {
+			u->type = kinds[i].space;
+			if (!sampled)
+				u->samples = kinds[i].objects;
+		}
+}
+
 static struct format_unit unit_of(const char *event, uint64_t frequency, uint64_t period)
 {
 	struct format_unit u = {.type = *event ? event : "events",
@@ -45,12 +68,7 @@ static struct format_unit unit_of(const char *event, uint64_t frequency, uint64_
 				.samples = "samples"};
 
 	if (is_event(event, "malloc")) {
-		u.bytes = true;
-		u.type = "alloc_space";
-		u.unit = "bytes";
-		/* Samples by bytes are not the allocations. */
-		if (period <= 1)
-			u.samples = "alloc_objects";
+		name_bytes(&u, event, period > 1);
 		return u;
 	}
 	/* A sample of a clock event is worth one period in nanoseconds, given directly or by the
