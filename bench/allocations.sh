@@ -26,7 +26,7 @@ ways="plain instrumented hook sampled every"
 if command -v heaptrack >/dev/null; then ways="$ways heaptrack"; else
 	echo "no heaptrack: its rows are left out"
 fi
-for kind in few tight tree; do
+for kind in ${KINDS:-few tight tree}; do
 	rounds=1000000
 	[ $kind != few ] || rounds=200000
 	for ((i = 0; i < runs; i++)); do

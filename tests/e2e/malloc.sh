@@ -21,7 +21,12 @@ stat_of() { # FILE NAME
 	pcce-report -q -i "$1" --stats | sed -n "s/^$2: //p"
 }
 bytes_of() { # FILE [OPTION...]
-	pcce-report -q -i "$1" --format=folded "${@:2}" | awk '{ n += $NF } END { print n + 0 }'
+	pcce-report -q -i "$1" --format=folded "${@:2}" | awk '{ n += $NF } END { printf "%.0f\n", n }'
+}
+
+live_of() { # FILE
+	echo "$(pcce-report -q -i "$1" --event=malloc:live --stats | sed -n 's/^samples: //p')" \
+		"$(bytes_of "$1" --event=malloc:live)"
 }
 
 # ---- every function, and totals -----------------------------------------------------
@@ -40,6 +45,9 @@ is "no warning" "$(cat log)" ""
 is "as many allocations as the library counts" "$(stat_of kinds.data samples)" \
 	"$(cut -d' ' -f1 truth)"
 is "as many bytes as the library counts" "$(bytes_of kinds.data)" "$(cut -d' ' -f2 truth)"
+is "nothing is live at the end" "$(live_of kinds.data)" "$(cut -d' ' -f3,4 truth)"
+is "the peak is that of the library" "$(bytes_of kinds.data --event=malloc:peak)" \
+	"$(cut -d' ' -f5 truth)"
 is "all contexts are exact" "$(stat_of kinds.data exact)" "$(stat_of kinds.data samples)"
 pcce-report -q -i kinds.data --format=folded >folded
 n=0
@@ -57,6 +65,11 @@ is "as many allocations as the library counts" "$(stat_of crowd.data samples)" \
 	"$(awk '{ n += $1 } END { print n }' truth)"
 is "as many bytes as the library counts" "$(bytes_of crowd.data)" \
 	"$(awk '{ n += $2 } END { print n }' truth)"
+is "as much is live at the end" "$(live_of crowd.data)" \
+	"$(awk '{ n += $3; b += $4 } END { printf "%.0f %.0f\n", n, b }' truth)"
+check "the sum of peaks is about that of the library ($(bytes_of crowd.data --event=malloc:peak))" \
+	awk -v got="$(bytes_of crowd.data --event=malloc:peak)" \
+	'{ n += $5 } END { exit !(got > n * 0.9 && got < n * 1.1) }' truth
 is "nothing is lost, and all contexts are exact" \
 	"$(stat_of crowd.data lost) $(stat_of crowd.data exact)" "0 $(stat_of crowd.data samples)"
 check "the ring has one record for each context of a thread" \
@@ -74,6 +87,94 @@ else
 	skip "contexts are the real stack" "no libpcce-verify.so"
 fi
 
+# ---- frees ----------------------------------------------------------------------------
+
+check "a program is built that frees in other threads" build "$CC" "$src/frees.c" frees -pthread
+# Prints what a recording says, in the form of the program's output.
+sums_of() { # FILE EVENT
+	local kind
+	for ((kind = 0; kind < 6; kind++)); do
+		echo "$2_$kind" "$(pcce-report -q -i "$1" "--event=malloc:$2" --focus=make_$kind \
+			--stats | sed -n 's/^samples: //p')" \
+			"$(bytes_of "$1" "--event=malloc:$2" --focus=make_$kind)"
+	done
+}
+while read -r threads rounds seed how; do
+	name="$threads threads, $rounds rounds, seed $seed${how:+, $how}"
+	# shellcheck disable=SC2086 # none, or one
+	check "$name: it runs" bash -c "pcce-record -q -e malloc -o frees.data \
+		./frees $threads $rounds $seed $how >frees.truth"
+	{
+		sums_of frees.data live
+		if [ "$threads" = 1 ]; then sums_of frees.data peak; fi
+	} >frees.got
+	is "$name: live and peak of each context" "$(cat frees.got)" "$(cat frees.truth)"
+	is "$name: nothing is lost" "$(pcce-report -q -i frees.data --event=malloc:live --stats |
+		sed -n 's/^lost: //p')" 0
+done <<END
+1 20000 1
+1 200000 7
+4 50000 $RANDOM
+16 5000 $RANDOM
+4 20000 5 fork
+END
+check "the report says how much is live" grep -qE "[0-9.]+ MiB in [0-9]+ allocations were still live" \
+	<(pcce-report -i frees.data --format=flat 2>&1)
+check "a recording is compared with an earlier one by live bytes" grep -q "^bytes: [0-9]* before, [0-9]* now" \
+	<(pcce-diff --event=malloc:live crowd.data frees.data)
+
+cat >temporary.c <<'EOF'
+#include <stdlib.h>
+void *volatile kept;
+__attribute__((noipa)) static void *by_temporary(size_t size) { return malloc(size); }
+__attribute__((noipa)) static void *by_kept(size_t size) { return malloc(size); }
+int main(void)
+{
+	for (int i = 0; i < 100; i++) {
+		free(by_temporary(10));
+		kept = by_kept(20);
+		void *p = by_kept(30);
+		free(kept);
+		free(by_temporary(10));
+		free(p);
+	}
+	kept = by_kept(5ul << 30);
+	return kept ? 0 : 77;
+}
+EOF
+check "a program with temporary allocations is built" build "$CC" temporary.c temporary
+pcce-record -q -e malloc -o temporary.data ./temporary
+status=$?
+is "they are counted, and no others" \
+	"$(pcce-report -q -i temporary.data --event=malloc:temporary --format=folded)" \
+	"main;by_temporary;malloc 2000"
+if [ $status = 77 ]; then skip "an allocation of 5 GiB is live" "there is no memory for it"; else
+	is "an allocation of 5 GiB is live" "$(live_of temporary.data)" "1 5368709120"
+fi
+
+# What is live is that at the kill.
+pcce-record -q -e malloc -o kill.data ./frees 4 0 3 forever 2>log &
+recorder=$!
+for ((i = 0; i < 100; i++)); do
+	pid=$(pgrep -P $recorder -x frees) && break
+	sleep 0.1
+done
+sleep 0.5
+kill -9 "$pid"
+wait $recorder
+read -r n bytes <<<"$(live_of kill.data)"
+check "a program that is killed in the middle has its live bytes ($n, $bytes)" \
+	[ "$n" -gt 1000 -a "$n" -le 5100 ]
+
+check "a program that damages its counters is built" build "$CC" "$src/rubbish.c" rubbish
+for seed in 1 2 3; do
+	check "the recorder survives rubbish in counters ($seed)" \
+		pcce-record -q -e malloc -o rubbish.data ./rubbish $seed
+	pcce-report -q -i rubbish.data --stats >log
+	status=$?
+	check "what it writes is readable ($seed)" [ $status = 0 -o $status = 3 ]
+done
+
 # ---- samples by bytes ----------------------------------------------------------------
 
 # shellcheck disable=SC2086 # CFLAGS is a list
@@ -87,6 +188,28 @@ check "their weights are about the bytes of the program ($(bytes_of rare.data))"
 	awk -v got="$(bytes_of rare.data)" -v want="$(cut -d' ' -f2 truth)" \
 	'BEGIN { exit !(got > want * 0.6 && got < want * 1.5) }'
 
+cat >half.c <<'EOF'
+#include <stdlib.h>
+void *volatile kept;
+__attribute__((noipa)) static void *by_kept(void) { return malloc(1000); }
+__attribute__((noipa)) static void *by_freed(void) { return malloc(1000); }
+int main(void)
+{
+	for (int i = 0; i < 100000; i++) {
+		kept = by_kept();
+		free(by_freed());
+	}
+	return 0;
+}
+EOF
+check "a program that frees half is built" build "$CC" half.c half
+check "samples by bytes of it" pcce-record -q -e malloc=100k -o half.data ./half
+is "what it frees is not live" \
+	"$(bytes_of half.data --event=malloc:live --focus=by_freed)" 0
+check "what it does not free is ($(bytes_of half.data --event=malloc:live))" \
+	awk -v got="$(bytes_of half.data --event=malloc:live)" \
+	'BEGIN { exit !(got > 1e8 * 0.8 && got < 1e8 * 1.2) }'
+
 # ---- units ---------------------------------------------------------------------------
 
 pcce-report -q -i kinds.data >tree
@@ -96,10 +219,10 @@ check "callees have bytes" grep -qE '^ *17\.7% +78\.1 KiB  strdup' \
 	<(pcce-report -q -i kinds.data --format=callees)
 check "functions have bytes" grep -qE ' 100 +78\.1 KiB +78\.1 KiB  strdup' \
 	<(pcce-report -q -i kinds.data --format=flat)
-check "pprof has space and objects" grep -qE 'alloc_objects/count alloc_space/bytes' \
+check "pprof has space and objects" grep -qE 'alloc_objects/count alloc_space/bytes inuse_space' \
 	<(pcce-report -q -i kinds.data --format=pprof >kinds.pb.gz &&
 		gzip -dc kinds.pb.gz | strings -n 5 | tr '\n' ' ' |
-		sed 's/.*alloc_objects.*alloc_space.*/alloc_objects\/count alloc_space\/bytes/')
+		sed 's/.*alloc_objects.*alloc_space.*inuse_objects.*inuse_space.*/alloc_objects\/count alloc_space\/bytes inuse_space/')
 check "speedscope has bytes" grep -q '"unit":"bytes"' \
 	<(pcce-report -q -i kinds.data --format=speedscope)
 check "callgrind has bytes" grep -q '^event: B : Allocated bytes' \
@@ -174,7 +297,7 @@ check "its allocations are recorded" timeout 60 pcce-record -q -e malloc -o sign
 	bash preload.sh "$scratch/bump.so" ./signals
 cp "$scratch/check.log" handled
 is "each one in a handler counts" "$(bytes_of signals.data --focus=on_alarm)" \
-	$(($(tail -n 1 handled) * 14))
+	$(($(grep -xE '[0-9]+' handled) * 14))
 is "all contexts are exact" "$(stat_of signals.data exact)" "$(stat_of signals.data samples)"
 
 cat >killed.c <<'END'
