@@ -491,7 +491,8 @@ int main(int argc, char **argv)
 	o.sampled = o.sampled && o.count;
 	event_list_set_rates(&sampled_events, rate.frequency,
 			     o.count && !o.sampled ? 1 : rate.period);
-	if (!o.verify) /* which has no counters */
+	/* Verify mode has no counters, and the other two know only one event. */
+	if (!o.verify && !o.hot && !o.only)
 		event_list_complete(&sampled_events);
 	o.events = sampled_events.of;
 	o.n_events = sampled_events.n;

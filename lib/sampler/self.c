@@ -75,6 +75,7 @@ struct sampler {
 	bool any_ring, told_of_too_many;
 	bool allocations; /* are sampled, instead of CPU time */
 	bool sampled;	  /* by bytes */
+	int n_events;
 	bool told_of_unhooked;
 	char *preload_before;
 	bool preload_changed;
@@ -210,6 +211,7 @@ static int self_prepare(const struct sampler_config *config, struct sampler **ou
 		return -ENOMEM;
 	s->allocations = samples_allocations(config);
 	s->sampled = s->allocations && config->events->period > 1;
+	s->n_events = (int)config->n_events;
 	if (s->allocations)
 		snprintf(allocations, sizeof(allocations), "%c%" PRIu64, PCCE_SELF_FLAG_MALLOC,
 			 config->events->period ? config->events->period : 1);
@@ -358,6 +360,7 @@ static int open_self_ring(struct sampler *s, const char *name)
 	}
 	unlink(path);
 	ring.allocations.sampled = s->sampled;
+	ring.allocations.n_events = s->n_events;
 	s->any_ring = true;
 	ring.pid_here = pidns_translate(s->pidns, ring.pid_ns, ring.pid, 1);
 	if (array_grow_from(&s->rings, s->n, &s->capacity, 16, sizeof(ring))) {

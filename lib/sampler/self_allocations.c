@@ -95,12 +95,12 @@ struct lost_sums {
 };
 
 /* Passes on what a counter counts, except what the ring has already. sample: NULL: it is lost. */
-static int put_sums(struct pcce_sample *sample, const struct sums *s, int first,
-		    struct lost_sums *lost, struct stream *to)
+static int put_sums(const struct self_allocations *a, struct pcce_sample *sample,
+		    const struct sums *s, struct lost_sums *lost, struct stream *to)
 {
 	int ret = 0;
 
-	for (int i = first; i < ALLOCATION_EVENTS && !ret; i++)
+	for (int i = a->sampled ? ALLOCATED_LIVE : ALLOCATED; i < a->n_events && !ret; i++)
 		if (!sample)
 			lost->samples[i] += s->samples[i];
 		else if (s->samples[i])
@@ -126,16 +126,17 @@ int self_allocations_sum(struct self_allocations *a, const struct pcce_self_ring
 			 const struct pcce_self_counter *counters, struct stream *to)
 {
 	uint64_t generation = READ(head->ledger.generation);
-	struct lost_sums lost = {.unfollowed = READ(head->ledger.unfollowed)};
+	struct lost_sums lost = {0};
 	struct sums sums;
 	int ret = 0;
 
 	for (uint64_t i = 0; i < a->n_counters && !ret; i++)
 		if (read_sums(&counters[i], generation, &sums))
-			ret = put_sums(a->of ? a->of[i] : NULL, &sums,
-				       a->sampled ? ALLOCATED_LIVE : ALLOCATED, &lost, to);
+			ret = put_sums(a, a->of ? a->of[i] : NULL, &sums, &lost, to);
 		else
 			lost.malformed++;
+	if (a->n_events > ALLOCATED_LIVE)
+		lost.unfollowed = READ(head->ledger.unfollowed);
 	if (!ret)
 		ret = put_losses(&lost, to);
 	self_allocations_free(a);

@@ -23,6 +23,7 @@ struct self_allocations {
 	struct pcce_sample **of; /* n_counters; NULL: the counter has no sample */
 	uint64_t n_counters;
 	size_t bytes; /* of the samples */
+	int n_events; /* of the recording: 1 or ALLOCATION_EVENTS */
 	bool sampled; /* by bytes: samples of allocations do not come from counters */
 };
 

@@ -300,6 +300,89 @@ is "each one in a handler counts" "$(bytes_of signals.data --focus=on_alarm)" \
 	$(($(grep -xE '[0-9]+' handled) * 14))
 is "all contexts are exact" "$(stat_of signals.data exact)" "$(stat_of signals.data samples)"
 
+cat >jumps.c <<'END'
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/time.h>
+static sigjmp_buf there;
+static volatile int n;
+static void *volatile kept;
+static void on_alarm(int sig)
+{
+	n += sig != 0;
+	siglongjmp(there, 1);
+}
+static void *other(void *arg)
+{
+	while (n < 300)
+		free(malloc(16 + (n < 0)));
+	return arg;
+}
+int main(void)
+{
+	const struct itimerval often = {{0, 300}, {0, 300}};
+	sigset_t set;
+	pthread_t t;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	pthread_create(&t, NULL, other, NULL);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	signal(SIGALRM, on_alarm);
+	sigsetjmp(there, 1);
+	setitimer(ITIMER_REAL, &often, NULL);
+	while (n < 300) {
+		kept = malloc(16);
+		free(kept);
+	}
+	signal(SIGALRM, SIG_IGN);
+	pthread_join(t, NULL);
+	return 0;
+}
+END
+check "a program is built that jumps out of allocations" build "$CC" jumps.c jumps -pthread -fno-builtin
+check "it waits for no lock in vain" timeout 60 pcce-record -q -e malloc -o jumps.data \
+	bash preload.sh "$scratch/bump.so" ./jumps
+cp "$scratch/check.log" said
+check "what is lost is said" grep -qE "not followed|not known" said
+
+cat >short.c <<'END'
+#include <malloc.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+static void *volatile kept;
+__attribute__((noipa)) static void *by_kept(void)
+{
+	return malloc(24);
+}
+int main(void)
+{
+	const struct rlimit none = {0, 0};
+
+	/* The heap is large enough before there is no more memory. */
+	mallopt(M_MMAP_THRESHOLD, 1 << 30);
+	mallopt(M_TRIM_THRESHOLD, 1 << 30);
+	kept = malloc(16 << 20);
+	free(kept);
+	if (setrlimit(RLIMIT_AS, &none))
+		return 2;
+	for (int i = 0; i < 200000; i++)
+		if (!(kept = by_kept()))
+			return 1;
+	return 0;
+}
+END
+check "a program is built whose memory is short" build "$CC" short.c short
+check "it runs as before" pcce-record -q -e malloc -o short.data ./short
+cp "$scratch/check.log" said
+check "a sentence says that allocations were not followed" grep -q "were not followed" said
+is "each one is live or counted as not followed" \
+	"$(pcce-report -q -i short.data --event=malloc:live --stats |
+		awk '/^(samples|lost_unfollowed):/ { n += $2 } END { print n }')" 200000
+
 cat >killed.c <<'END'
 #include <signal.h>
 #include <stdlib.h>
