@@ -198,12 +198,12 @@ static bool grow_shard(struct shard *s)
 	return true;
 }
 
-/* Makes sure that there are two places. */
+/* Makes sure that there are two places. A full table would make searches long. */
 static bool has_room(struct shard *s)
 {
 	uint64_t places = s->n * ENTRIES;
 
-	return s->used + 2 <= places - places / 16 || grow_shard(s) || s->used + 2 <= places;
+	return s->used + 2 <= places - places / 16 || grow_shard(s);
 }
 
 /* Takes an entry out. Returns its key, and adds its size to *bytes. 0: there is none. */
