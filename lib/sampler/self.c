@@ -101,38 +101,6 @@ static uint64_t sampling_interval(const struct sampler_config *config)
 	return e->frequency ? SECOND / e->frequency : e->period;
 }
 
-static int allocations_alone(const struct sampler_config *config, struct error *why)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < config->n_events; i++)
-		n += perf_event_is_allocations(config->events[i].name);
-	/* event_list_complete() adds events that are no other ones. */
-	if (n && n != config->n_events)
-		return error_set(why, -EOPNOTSUPP,
-				 "it records allocations alone; leave out the other events, or "
-				 "record them one after the other");
-	return 0;
-}
-
-static int probe_allocations(const struct sampler_config *config, struct error *why)
-{
-	if (strchr(config->events->name, ':') ||
-	    (config->n_events > 1 && config->n_events != ALLOCATION_EVENTS))
-		return error_set(
-			why, -EINVAL,
-			"a recording of malloc has malloc:live and so on, too; use -e malloc, "
-			"and pcce-report --event=malloc:live");
-	if (config->events->frequency)
-		return error_set(why, -EINVAL,
-				 "allocations are sampled by bytes, not by time; use -e malloc, or "
-				 "for example -e malloc=512k");
-	if (config->copy & SAMPLER_COPY_PAGE)
-		return error_set(why, -EOPNOTSUPP,
-				 "it restores no frames of allocations; leave out --frames");
-	return 0;
-}
-
 static int self_probe(const struct sampler_config *config, struct error *why)
 {
 	const struct sampler_event *event = config->events;
@@ -147,11 +115,9 @@ static int self_probe(const struct sampler_config *config, struct error *why)
 				 "it cannot attach to the running process %d; start the command "
 				 "with pcce-record, or use -b bpf as root",
 				 (int)config->target);
-	err = allocations_alone(config, why);
-	if (err)
+	err = self_allocations_probe(config, why);
+	if (err || samples_allocations(config))
 		return err;
-	if (samples_allocations(config))
-		return probe_allocations(config, why);
 	err = sampler_one_event(config, why);
 	if (err)
 		return err;

@@ -5,11 +5,53 @@
 #include <string.h>
 #include <pcce/sample.h>
 #include "base/clock.h"
+#include "sampler/perf_event.h"
 #include "sampler/self_allocations.h"
 
 /* A program, or what has written to its ring, cannot make the recorder take all memory: further
  * counters have no context, and what they count is lost. */
 #define BYTES_MAX ((size_t)1 << 30)
+
+static int allocations_alone(const struct sampler_config *config, struct error *why)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < config->n_events; i++)
+		n += perf_event_is_allocations(config->events[i].name);
+	/* event_list_complete() adds events that are no other ones. */
+	if (n && n != config->n_events)
+		return error_set(why, -EOPNOTSUPP,
+				 "it records allocations alone; leave out the other events, or "
+				 "record them one after the other");
+	return 0;
+}
+
+static int probe_allocations(const struct sampler_config *config, struct error *why)
+{
+	if (strchr(config->events->name, ':') ||
+	    (config->n_events > 1 && config->n_events != ALLOCATION_EVENTS))
+		return error_set(
+			why, -EINVAL,
+			"a recording of malloc has malloc:live and so on, too; use -e malloc, "
+			"and pcce-report --event=malloc:live");
+	if (config->events->frequency)
+		return error_set(why, -EINVAL,
+				 "allocations are sampled by bytes, not by time; use -e malloc, or "
+				 "for example -e malloc=512k");
+	if (config->copy & SAMPLER_COPY_PAGE)
+		return error_set(why, -EOPNOTSUPP,
+				 "it restores no frames of allocations; leave out --frames");
+	return 0;
+}
+
+int self_allocations_probe(const struct sampler_config *config, struct error *why)
+{
+	int err = allocations_alone(config, why);
+
+	return !err && perf_event_is_allocations(config->events->name)
+		       ? probe_allocations(config, why)
+		       : err;
+}
 
 static int put_allocations(struct pcce_sample *s, enum self_allocation_event event,
 			   uint64_t samples, uint64_t bytes, struct stream *to)

@@ -7,6 +7,7 @@
 #define PCCE_SAMPLER_SELF_ALLOCATIONS_H
 
 #include <pcce/selfring.h>
+#include "sampler/sampler.h"
 #include "stream/stream.h"
 
 /* The events of a recording of allocations, by their numbers. */
@@ -26,6 +27,10 @@ struct self_allocations {
 	int n_events; /* of the recording: 1 or ALLOCATION_EVENTS */
 	bool sampled; /* by bytes: samples of allocations do not come from counters */
 };
+
+/* Checks whether allocations can be recorded, if the configuration asks for that. 0, or -errno with
+ * the reason in why. */
+int self_allocations_probe(const struct sampler_config *config, struct error *why);
 
 /* Takes the sample of a record PCCE_SELF_ALLOCATION: passes it on, or keeps a copy for its counter.
  * 0, or -errno; -EBADMSG: it is malformed. */
