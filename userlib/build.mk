@@ -58,7 +58,7 @@ USERLIB_GENERAL_REGS := stack/segments stack/restore_far stack/unknown stack/sta
 # every program.  For the same reason, debug information has only functions and lines (-g1).
 USERLIB_FAST := stack/segments stack/restore_far stack/stack_state stack/stack_switch \
 	interpose/jump contexts/capture contexts/context_id contexts/stack_id contexts/on_context \
-	contexts/words self/ring self/sample self/allocation self/live self/ledger self/verify
+	contexts/words self/ring self/sample self/allocation self/verify
 
 USERLIB_CFLAGS := -std=gnu11 -D_GNU_SOURCE -Os -g1 -fPIC -fvisibility=hidden \
 	-fno-stack-protector -fcf-protection -fno-reorder-functions \

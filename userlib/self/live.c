@@ -64,7 +64,7 @@ void live_lose(void)
 	__atomic_add_fetch(&self_state.ring.head->ledger.unfollowed, 1, __ATOMIC_RELAXED);
 }
 
-static bool try_lock(uint32_t *lock)
+__attribute__((noinline)) static bool try_lock(uint32_t *lock)
 {
 	for (int spin = 0; spin < SPINS; spin++) {
 		if (!__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
@@ -144,7 +144,7 @@ static uint64_t key_of_address(const void *p)
 }
 
 /* There is a place. */
-static void put_entry(struct shard *s, uint64_t key, uint32_t size)
+__attribute__((noinline)) static void put_entry(struct shard *s, uint64_t key, uint32_t size)
 {
 	for (uint64_t at = home_of(s, hash_of(key));; at = bucket_after(s, at)) {
 		struct bucket *b = &s->buckets[at];
@@ -178,7 +178,7 @@ static bool remap_shard(struct shard *s, uint64_t n)
 /* Takes each bucket out and puts it back, from the last to the first: entries go up, or stay. If
  * they pass a bucket that is yet to be taken out, its count stays too large, which costs only time.
  * Returns false if there is no room, and the table is as before. */
-static bool grow_shard(struct shard *s)
+__attribute__((noinline, cold)) static bool grow_shard(struct shard *s)
 {
 	uint64_t before = s->n;
 
@@ -207,7 +207,8 @@ static bool has_room(struct shard *s)
 }
 
 /* Takes an entry out. Returns its key, and adds its size to *bytes. 0: there is none. */
-static uint64_t take_entry(struct shard *s, uint64_t where, __u64 *bytes, int shift)
+__attribute__((noinline)) static uint64_t take_entry(struct shard *s, uint64_t where, __u64 *bytes,
+						     int shift)
 {
 	uint64_t home = home_of(s, hash_of(where)), at = home, key;
 
