@@ -106,10 +106,10 @@ install-plugin-source:                          ## the plugin's source, built fo
 deb:                                            ## Debian packages in $(O)/deb, checked by lintian
 	$(Q)scripts/deb
 
-apt: deb                                        ## ... as a repository in $(O)/apt, signed by APT_KEY
+apt: deb                                        ## ... in a repository, signed by APT_KEY
 	$(Q)APT_KEY='$(APT_KEY)' scripts/apt-repository
 
-dist:                                           ## the source of this commit in $(O)/pcce-VERSION.tar.xz
+dist:                                           ## the source of this commit, as an archive
 	$(Q)mkdir -p $(O)
 	$(Q)git archive --prefix=pcce-$(VERSION)/ HEAD | xz -9 > $(O)/pcce-$(VERSION).tar.xz.tmp
 	$(Q)mv $(O)/pcce-$(VERSION).tar.xz.tmp $(O)/pcce-$(VERSION).tar.xz

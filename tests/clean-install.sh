@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 #
 # Tests `make apt` on a machine that has nothing else (`make check-install`).  mmdebstrap makes such
-# a system in a folder and downloads about 100 MB from Debian's mirror.  apt installs pcce there from
-# the signed repository.  A program is built, recorded and reported, and the package is removed.
-# `make check` does not run this.  It installs the packages into a copy of this system
+# a system in a folder and downloads about 100 MB from Debian's mirror.  apt installs pcce there
+# from the signed repository.  A program is built, recorded and reported, and the package is
+# removed.  `make check` does not run this.  It installs the packages into a copy of this system
 # (tests/e2e/packaging.sh).
 
 . "$(dirname "$0")/lib.sh"
