@@ -201,7 +201,7 @@ static void say_nothing_selected(const struct report_options *o, const struct pr
 		fprintf(f, "%sit is %.5g s long", between, (double)(p->last - p->first) / 1e9);
 		between = ", ";
 	}
-	if (f && (s->comms.n || s->pids.n || s->tids.n)) {
+	if (f && (s->comms.n || s->pids.n || s->commands.n || s->tids.n)) {
 		fprintf(f, "%s--format=threads lists its threads", between);
 		between = ", ";
 	}

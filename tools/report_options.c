@@ -69,7 +69,8 @@ static const struct argp_option options[] = {
 
 	{NULL, 0, NULL, 0, "Select samples (each option can be given several times):", 2},
 	{"comm", OPT_COMM, "NAME,...", 0, "Select threads by name; patterns: * ? []", 2},
-	{"pid", OPT_PID, "PID,...", 0, "Select processes by number", 2},
+	{"pid", OPT_PID, "PID|NAME,...", 0,
+	 "Select processes by number, or by the name of their command; patterns: * ? []", 2},
 	{"tid", OPT_TID, "TID,...", 0, "Select threads by number", 2},
 	{"event", OPT_EVENT, "EVENT,...", 0, "Select events by name, or by number from 0", 2},
 	{"time", OPT_TIME, "FROM,TO", 0,
@@ -222,8 +223,7 @@ static error_t parse_selection_option(int key, char *arg, struct argp_state *sta
 		return message_option(state, "comm", select_add_words(&s->comms, arg, &why),
 				      why.text);
 	case OPT_PID:
-		return message_option(state, "pid", select_add_numbers(&s->pids, arg, &why),
-				      why.text);
+		return message_option(state, "pid", select_add_processes(s, arg, &why), why.text);
 	case OPT_TID:
 		return message_option(state, "tid", select_add_numbers(&s->tids, arg, &why),
 				      why.text);

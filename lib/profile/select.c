@@ -31,7 +31,10 @@ static enum stream_use *select_streams(const struct profile *p, const struct sel
 	for (size_t i = 0; i < n && use; i++) {
 		const struct sample_stream *t = sample_streams_get(p->streams, i);
 
-		if (!select_number(&s->pids, t->pid) || !select_number(&s->tids, t->tid) ||
+		const struct thread *thread = threads_get(p->threads, p->in->thread_of[i]);
+
+		if (!select_process(s, t->pid, symbol_table_string(p->names, thread->process)) ||
+		    !select_number(&s->tids, t->tid) ||
 		    !select_word(&s->comms, symbol_table_string(p->names, t->comm)))
 			continue;
 		use[i] = select_event(p, s, t->event) ? SHOWN : p->cost.event ? COST : UNUSED;

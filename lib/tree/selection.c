@@ -80,6 +80,28 @@ int select_add_numbers(struct select_numbers *to, const char *text, struct error
 	}
 }
 
+int select_add_processes(struct selection *s, const char *text, struct error *why)
+{
+	for (const char *at = text;; at++) {
+		const char *end = word_end(at);
+		int r = 0;
+
+		if (end == at)
+			return invalid(why, text, "has an empty name");
+		if (strspn(at, "0123456789") < (size_t)(end - at))
+			r = add_word(&s->commands, at, end - at);
+		else if (array_grow(&s->pids.list, s->pids.n, sizeof(*s->pids.list)))
+			r = -ENOMEM;
+		else
+			s->pids.list[s->pids.n++] = (uint32_t)strtoul(at, NULL, 10);
+		if (r)
+			return r;
+		at = end;
+		if (!*at)
+			return 0;
+	}
+}
+
 int select_add_pattern(struct select_patterns *to, const char *text, struct error *why)
 {
 	char reason[256];
@@ -149,7 +171,7 @@ int select_add_range(struct select_ranges *to, const char *text, struct error *w
 
 void selection_free(struct selection *s)
 {
-	struct select_words *words[] = {&s->comms, &s->events, &s->under};
+	struct select_words *words[] = {&s->comms, &s->events, &s->commands, &s->under};
 	struct select_patterns *patterns[] = {&s->focus, &s->ignore};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -172,7 +194,7 @@ void selection_free(struct selection *s)
 
 bool selection_has_samples(const struct selection *s)
 {
-	return s->comms.n || s->events.n || s->pids.n || s->tids.n || s->times.n;
+	return s->comms.n || s->events.n || s->commands.n || s->pids.n || s->tids.n || s->times.n;
 }
 
 bool selection_has_contexts(const struct selection *s)
@@ -199,6 +221,14 @@ bool select_number(const struct select_numbers *numbers, uint32_t n)
 		if (numbers->list[i] == n)
 			return true;
 	return !numbers->n;
+}
+
+bool select_process(const struct selection *s, uint32_t pid, const char *command)
+{
+	if (!s->pids.n && !s->commands.n)
+		return true;
+	return (s->pids.n && select_number(&s->pids, pid)) ||
+	       (s->commands.n && select_word(&s->commands, command));
 }
 
 bool select_pattern(const struct select_patterns *p, const char *text)

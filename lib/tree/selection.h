@@ -71,8 +71,8 @@ struct select_ranges {
 };
 
 struct selection {
-	struct select_words comms, events; /* shell patterns: *, ?, [] */
-	struct select_numbers pids, tids;
+	struct select_words comms, events, commands; /* shell patterns: *, ?, [] */
+	struct select_numbers pids, tids; /* a process is selected by pids or by commands */
 	struct select_ranges times;
 	struct select_words
 		under; /* functions: names with or without parameters, or with *, ?, [] */
@@ -93,6 +93,8 @@ void selection_free(struct selection *s);
  * reason in why, as a fragment that begins with the text. Commas separate words and numbers. */
 int select_add_words(struct select_words *to, const char *text, struct error *why);
 int select_add_numbers(struct select_numbers *to, const char *text, struct error *why);
+/* Numbers of processes, or names of their commands. */
+int select_add_processes(struct selection *s, const char *text, struct error *why);
 /* FROM,TO: each is a number of seconds, a number with a unit (ns, us, ms, s, m, h), a percentage or
  * empty. */
 int select_add_range(struct select_ranges *to, const char *text, struct error *why);
@@ -107,6 +109,7 @@ bool select_word(const struct select_words *words,
 		 const char *text); /* true if there are no words */
 bool select_number(const struct select_numbers *numbers,
 		   uint32_t n); /* true if there are no numbers */
+bool select_process(const struct selection *s, uint32_t pid, const char *command);
 bool select_pattern(const struct select_patterns *p,
 		    const char *text); /* false if there are no patterns */
 bool select_function(const struct selection *s, const char *name); /* whether --under has it */

@@ -75,6 +75,7 @@ static int select_now(struct view_model *m)
 
 	snprintf(event, sizeof(event), "%u", m->event);
 	if (m->has_thread) {
+		s.commands = (struct select_words){0};
 		s.pids = (struct select_numbers){&m->thread[0], 1};
 		s.tids = (struct select_numbers){&m->thread[1], 1};
 	}

@@ -168,6 +168,9 @@ selected 24 --comm=worker,pool --comm=pool-idle
 selected 7 --comm=demo --pid=200
 selected 6 --comm=helper
 selected 13 --pid=200
+selected 28 --pid=demo
+selected 41 --pid=demo,200
+selected 28 --pid=100,nosuch
 selected 28 --pid=100
 selected 17 --tid=101,203
 is "the first of several events is shown by default" \
@@ -306,7 +309,7 @@ for ((cut = 33; cut < size; cut += 397)); do
 done
 is "a file that is cut off anywhere is read up to there, and said to be" "$bad" 0
 
-for arguments in --format=xml --pid=x --pid= --comm= --time=1 --time=2,1 --focus='a(b' --by=word \
+for arguments in --format=xml --tid=x --pid= --comm= --time=1 --time=2,1 --focus='a(b' --by=word \
 	--sort=size --recursion= '--tid=1,,' \
 	--call-sites=x --demangle=y --color=z --min-percent=200 --min-percent=x --max-depth=0 \
 	--max-depth=-1 --no-such-option stray; do
