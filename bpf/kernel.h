@@ -42,8 +42,17 @@ struct mm_struct {
 	unsigned long start_stack;
 } __attribute__((preserve_access_index));
 
+typedef struct {
+	unsigned int val;
+} __attribute__((preserve_access_index)) kuid_t;
+
+struct cred {
+	kuid_t uid;
+} __attribute__((preserve_access_index));
+
 struct task_struct {
 	unsigned int __state;
+	unsigned int flags;
 	unsigned int in_iowait : 1;
 	int on_cpu;
 	unsigned long nvcsw, nivcsw;
@@ -54,6 +63,7 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct completion *vfork_done;
 	struct signal_struct *signal;
+	const struct cred *cred;
 	struct thread_struct thread;
 } __attribute__((preserve_access_index));
 

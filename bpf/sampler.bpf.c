@@ -23,6 +23,8 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 SEC("perf_event")
 int on_event(struct event_context *event)
 {
+	if (system_wide && !is_selected(bpf_get_current_task_btf()))
+		return 0;
 	return sample_thread(event, event, NULL);
 }
 

@@ -35,6 +35,7 @@
 #include <pcce/page_reader.h>
 #include <pcce/stack_blocks.h>
 #include "bpf/kernel.h"
+#include "bpf/processes.h"
 #include "bpf/sampler.h"
 
 extern void *bpf_cast_to_kern_ctx(void *ctx) __ksym __weak;
@@ -52,9 +53,8 @@ struct event_context {
 };
 
 /* The recorder sets these before loading. */
-const volatile __u64 pidns_dev, pidns_ino; /* the recorder's pid namespace; 0: the initial one */
-const volatile __u32 event_number;	   /* of the recording: below SAMPLER_EVENTS */
-const volatile __u32 weighted;		   /* a sample's weight is the event's period */
+const volatile __u32 event_number; /* of the recording: below SAMPLER_EVENTS */
+const volatile __u32 weighted;	   /* a sample's weight is the event's period */
 const volatile __u32
 	/* bpf_cast_to_kern_ctx exists, and the event is no tracepoint. */
 	event_known;
@@ -71,10 +71,6 @@ const volatile __u32 beside_waits;  /* waits are sampled, too */
 /* The recorder sets these at any time. */
 __s64 offsets[SAMPLER_OFFSETS];
 __u32 n_offsets;
-/* For tracepoints in a pid namespace: the process to follow, by the recorder's number. */
-__u32 wanted, wanted_armed;
-/* By the lower bits of the kernel's number of a process: 0: no such process is followed. */
-__u8 maybe_followed[SAMPLER_MAYBE];
 __u32 stack_bytes = PCCE_STACK_BYTES; /* of a stack that samples need */
 
 #define HEAD __builtin_offsetof(struct pcce_page, entry)
@@ -101,13 +97,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct sampler_sent);
 } sent SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, SAMPLER_PROCESSES);
-	__type(key, __u32);
-	__type(value, struct sampler_process);
-} processes SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -388,84 +377,6 @@ static __always_inline __u32 read_kernel_stack(void *ctx, const struct sampler_m
 	return n + 1;
 }
 
-#define NAMESPACES 33 /* 1 + the kernel's MAX_PID_NS_LEVEL */
-
-/* Returns the recorder's number of a thread in a pid namespace below the recorder's. address: that
- * of its struct pid. Not static, as copy_stack_part(). */
-__noinline __u32 recorder_pid(__u64 address)
-{
-	struct pid *pid = (struct pid *)address;
-	__u32 i, level;
-	__u64 upids;
-
-	if (!pid)
-		return 0;
-	level = BPF_CORE_READ(pid, level);
-	upids = (__u64)__builtin_preserve_access_index(&pid->numbers[0]);
-	for (i = 0; i < NAMESPACES && i <= level; i++) {
-		struct upid *u = (struct upid *)(upids + i * bpf_core_type_size(struct upid));
-
-		if (BPF_CORE_READ(u, ns, ns.inum) == (__u32)pidns_ino)
-			return BPF_CORE_READ(u, nr);
-	}
-	return 0;
-}
-
-/* Return the recorder's number of the task's process, and of the task. They have stacks of their
- * own since fill_sample() has little room left in older kernels. */
-static __noinline __u32 recorder_tgid(struct task_struct *task)
-{
-	return recorder_pid((__u64)BPF_CORE_READ(task, group_leader, thread_pid));
-}
-
-static __noinline __u32 recorder_tid(struct task_struct *task)
-{
-	return recorder_pid((__u64)BPF_CORE_READ(task, thread_pid));
-}
-
-static __always_inline void identify_thread(struct task_struct *task, int other, __u32 *pid,
-					    __u32 *tid)
-{
-	if (pidns_ino) {
-		struct bpf_pidns_info ns = {};
-
-		if (other || bpf_get_ns_current_pid_tgid(pidns_dev, pidns_ino, &ns, sizeof(ns))) {
-			ns.tgid = recorder_tgid(task);
-			ns.pid = recorder_tid(task);
-		}
-		*pid = ns.tgid;
-		*tid = ns.pid;
-		return;
-	}
-	*pid = task->tgid;
-	*tid = task->pid;
-}
-
-static __always_inline void follow(__u32 tgid, const struct sampler_process *p)
-{
-	maybe_followed[tgid % SAMPLER_MAYBE] = 1;
-	bpf_map_update_elem(&processes, &tgid, p, BPF_ANY);
-}
-
-static __always_inline struct sampler_process *find_followed_process(struct task_struct *task)
-{
-	struct sampler_process fresh = {.armed = wanted_armed}, *p;
-	/* Read once: another CPU clears it. */
-	__u32 first = *(volatile __u32 *)&wanted, tgid;
-
-	if (!task)
-		return NULL;
-	tgid = task->tgid;
-	if (!first && !maybe_followed[tgid % SAMPLER_MAYBE])
-		return NULL;
-	p = bpf_map_lookup_elem(&processes, &tgid);
-	if (p || !first || recorder_tgid(task) != first)
-		return p;
-	follow(tgid, &fresh);
-	wanted = 0;
-	return bpf_map_lookup_elem(&processes, &tgid);
-}
-
 /* Returns the thread's number in its own pid namespace. The struct is read through a number: old
  * verifiers refuse such a sum with a pointer. */
 static __always_inline __u32 own_number(struct task_struct *task)
@@ -687,8 +598,9 @@ static __always_inline int fill_sample(void *ctx, struct event_context *event,
 		flags |= PCCE_SAMPLE_OUTSIDE;
 	}
 	/* So on_event() needs 376 bytes of stack. Linux 6.1 has no room for more than 384. */
-	if (!moment && ((copy_stacks & SAMPLER_COPY_PAGE && page) ||
-			(copy_stacks & SAMPLER_COPY_OUTSIDE && !page))) {
+	if (!moment && sp &&
+	    ((copy_stacks & SAMPLER_COPY_PAGE && page) ||
+	     (copy_stacks & SAMPLER_COPY_OUTSIDE && !page))) {
 		copy.from = sp & -(__u64)PCCE_STACK_BLOCK;
 		copy.end = sp & 7 ? 0
 				  : pcce_stack_end(sp, task->mm->start_stack, fsbase,

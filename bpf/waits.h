@@ -127,6 +127,16 @@ static __noinline int leave_place(__u32 tid)
 	return 0;
 }
 
+#define PF_KTHREAD 0x00200000
+
+/* Threads of the kernel wait nearly all the time, and nobody's program waits for them. */
+static __always_inline struct sampler_process *find_waiting_process(struct task_struct *task)
+{
+	if (system_wide && task->flags & PF_KTHREAD)
+		return NULL;
+	return find_followed_process(task);
+}
+
 /* Returns what is known of the waits of a thread; else NULL. */
 static __always_inline struct sampler_wait *find_wait(__u32 tid)
 {
@@ -145,7 +155,7 @@ static __always_inline struct sampler_wait *find_waiting(struct task_struct *tas
 {
 	__u32 tid = task->pid;
 
-	return find_followed_process(task) ? bpf_map_lookup_elem(&waiting, &tid) : NULL;
+	return find_waiting_process(task) ? bpf_map_lookup_elem(&waiting, &tid) : NULL;
 }
 
 static __always_inline void count_crowded(void)
@@ -161,7 +171,7 @@ static __always_inline void count_crowded(void)
 static __noinline struct sampler_wait *new_wait(struct task_struct *task)
 {
 	__u32 tid = task->pid, index = tid & (wait_sets - 1), place;
-	struct sampler_process *p = tid ? find_followed_process(task) : NULL;
+	struct sampler_process *p = tid ? find_waiting_process(task) : NULL;
 	struct sampler_set *set;
 	struct sampler_wait *w;
 
@@ -383,7 +393,7 @@ SEC("iter.s/task")
 int on_begin(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
-	struct sampler_process *p = task ? find_followed_process(task) : NULL;
+	struct sampler_process *p = task ? find_waiting_process(task) : NULL;
 	__u64 switches;
 	__u32 tid;
 

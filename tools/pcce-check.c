@@ -211,7 +211,8 @@ static int try_samplers(const struct arguments *a, const struct check_list *l, p
 	const struct sampler_config config = {
 		.events = a->events.of,
 		.n_events = a->events.n,
-		.target = pid,
+		.targets = &pid,
+		.n_targets = pid ? 1 : 0,
 		.program = pid || !l ? NULL : l->all[0].name,
 	};
 	int good = 0;

@@ -9,12 +9,14 @@
 #include <sys/stat.h>
 
 #include "api/expression.h"
+#include "base/array.h"
 #include "base/help_list.h"
 #include "base/message.h"
 #include "base/neighbour.h"
 #include "count/bursts.h"
 #include "hot/parameters.h"
 #include "record/record.h"
+#include "record/system_limits.h"
 #include "filter/reuse.h"
 #include "sampler/event_list.h"
 #include "sampler/perf_event.h"
@@ -44,6 +46,8 @@ enum {
 	OPT_OFF_CPU,
 	OPT_WALL
 };
+
+static struct sampler_system whole_system;
 
 static struct event_list sampled_events; /* those of -e */
 static struct {
@@ -84,9 +88,23 @@ static const struct argp_option options[] = {
 	 "Sample with one of the samplers below, or auto (default: the best that works)", 0},
 	{"output", 'o', "FILE", 0,
 	 "Write to FILE (default: pcce.data); keep an existing file as FILE.old", 0},
-	{"pid", 'p', "PID", 0, "Record a running process, its threads and new children", 0},
-	{"duration", OPT_DURATION, "SECONDS", 0,
-	 "End the recording after this time; the program continues", 0},
+	{"pid", 'p', "PID|NAME,...", 0,
+	 "Record running processes, by number or by the name of their command, their threads and "
+	 "new children; -p can be repeated",
+	 0},
+	{"all-cpus", 'a', 0, 0,
+	 "Record all processes: while COMMAND runs, for the time of --duration, or until an "
+	 "interrupt comes (bpf)",
+	 0},
+	{"cpu", 'C', "CPU[-CPU],...", 0, "Like -a, but only on these CPUs (bpf)", 0},
+	{"uid", 'u', "USER", 0, "Like -a, but only threads of this user, a name or a number (bpf)",
+	 0},
+	{"cgroup", 'G', "CGROUP", 0,
+	 "Like -a, but only threads in this cgroup of version 2 and in those below it (bpf)", 0},
+	{"duration", OPT_DURATION, "TIME", 0,
+	 "End the recording after this time, in seconds or with a unit (ms, s, m); the program "
+	 "continues",
+	 0},
 	{"verify", OPT_VERIFY, 0, 0,
 	 "Also unwind the stack at each sample, for pcce-report --stats to compare (self)", 0},
 	{"hot", OPT_HOT, "PHI[,EPSILON]", OPTION_ARG_OPTIONAL,
@@ -112,7 +130,6 @@ static const struct argp_option options[] = {
 	{"quiet", 'q', 0, 0, "Print only warnings and errors", 0},
 	{"verbose", 'v', 0, 0, "Print more details", 0},
 	/* Habits from perf. */
-	{0, 'a', 0, OPTION_HIDDEN, NULL, 0},
 	{0, 'g', 0, OPTION_HIDDEN, NULL, 0},
 	{"call-graph", OPT_CALL_GRAPH, "HOW", OPTION_HIDDEN, NULL, 0},
 	{0},
@@ -120,7 +137,9 @@ static const struct argp_option options[] = {
 
 static const char doc[] =
 	"Record the calling contexts of a program that was built with pcce.\v"
-	"Runs COMMAND, or attaches to process PID, until it ends or an interrupt comes. The exit "
+	"Runs COMMAND, attaches to running processes, or records the whole system, until they end "
+	"or "
+	"an interrupt comes. The exit "
 	"status is that of the command (128 + N if signal N ended it), 127 if it was not found, "
 	"126 if it could not be run, 64 if the command line is wrong, and 1 if recording "
 	"failed.\n\n"
@@ -176,15 +195,37 @@ static int option_signal(struct argp_state *state, const char *arg)
 	return sig;
 }
 
+/* Adds an argument of -p. */
+static void option_pid(struct argp_state *state, struct record_options *o, const char *arg)
+{
+	static const char **targets;
+
+	if (!*arg || *arg == ',' || strstr(arg, ",,") || arg[strlen(arg) - 1] == ',')
+		message_usage(state,
+			      "cannot use -p %s: it must be numbers of processes or names of "
+			      "commands, with commas between them",
+			      arg);
+	if (array_grow(&targets, o->n_targets, sizeof(*targets)))
+		message_usage(state, "out of memory");
+	targets[o->n_targets++] = arg;
+	o->targets = targets;
+}
+
 static uint64_t option_duration(struct argp_state *state, const char *arg)
 {
 	char *end;
 	double seconds = strtod(arg, &end);
 
-	if (end == arg || *end || !(seconds >= 0.001 && seconds <= 1e9))
+	if (!strcmp(end, "ms"))
+		seconds /= 1000;
+	else if (!strcmp(end, "m"))
+		seconds *= 60;
+	else if (*end && strcmp(end, "s") != 0)
+		end = (char *)(uintptr_t)arg;
+	if (end == arg || !(seconds >= 0.001 && seconds <= 1e9))
 		message_usage(state,
 			      "cannot use --duration=%s: it must be a number of seconds, for "
-			      "example 10 or 0.5",
+			      "example 10 or 0.5, or a number with ms, s or m",
 			      arg);
 	return (uint64_t)(seconds * 1e9);
 }
@@ -247,14 +288,31 @@ static bool finds_hot(const char *engine)
 	return !strcmp(engine, "hcct") || !strcmp(engine, "lossy");
 }
 
+/* Refuses what cannot be done with -a, and those options that mean -a. */
+static void check_system_options(struct argp_state *state, const struct record_options *o)
+{
+	if (o->n_targets)
+		message_usage(state, "cannot use -p with -a, -C, -u or -G: leave out one of them");
+	if (o->count)
+		message_usage(state, "cannot use --count with -a, -C, -u or -G: a program is "
+				     "counted from its first instruction on; name a command");
+	if (o->signal || o->verify)
+		message_usage(state,
+			      "cannot use --%s with -a, -C, -u or -G: it is for the sampler self; "
+			      "leave out one of them",
+			      o->signal ? "signal" : "verify");
+}
+
 /* Refuses options that contradict each other. */
 static void check_record_options(struct argp_state *state, const struct record_options *o)
 {
 	const char *one = o->count ? "count" : o->hot ? "hot" : o->only ? "only" : NULL;
 
+	if (o->system)
+		check_system_options(state, o);
 	if (rate.frequency && rate.period)
 		message_usage(state, "cannot use -F with -c: leave out one of them");
-	if (o->signal && o->target)
+	if (o->signal && o->n_targets)
 		message_usage(state,
 			      "cannot use --signal with -p: it is for the sampler self; leave "
 			      "out one of them");
@@ -273,7 +331,7 @@ static void check_record_options(struct argp_state *state, const struct record_o
 	if (o->bursts && o->bursts->every && (o->hot || (o->engine && strcmp(o->engine, "cct"))))
 		message_usage(state, "cannot use adaptive bursts with --hot or another engine than "
 				     "cct: leave out adaptive");
-	if (o->count && o->target)
+	if (o->count && o->n_targets)
 		message_usage(state, "cannot use --count with -p: a program is counted from its "
 				     "first instruction on; name a command");
 	if (o->count && o->only)
@@ -311,6 +369,8 @@ static void check_record_options(struct argp_state *state, const struct record_o
 
 static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 {
+	static int (*const limits[])(struct sampler_system *, const char *, struct error *) = {
+		system_limits_cpus, system_limits_user, system_limits_cgroup};
 	struct record_options *o = state->input;
 	struct error why;
 
@@ -360,7 +420,17 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 		o->output = arg;
 		break;
 	case 'p':
-		o->target = (pid_t)option_number(state, "pid", arg, INT_MAX);
+		option_pid(state, o, arg);
+		break;
+	case 'a':
+		o->system = &whole_system;
+		break;
+	case 'C':
+	case 'u':
+	case 'G':
+		if (limits[key == 'C' ? 0 : key == 'u' ? 1 : 2](&whole_system, arg, &why))
+			message_usage(state, "%s", why.text);
+		o->system = &whole_system;
 		break;
 	case OPT_VERIFY:
 		o->verify = true;
@@ -394,10 +464,6 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 	case 'v':
 		o->verbose = true;
 		break;
-	case 'a':
-		message_usage(state, "cannot record all processes: name a command, or a process "
-				     "with -p");
-		break;
 	case 'g':
 	case OPT_CALL_GRAPH:
 		message_usage(state,
@@ -411,14 +477,14 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!sampled_events.n && event_list_add(&sampled_events, EVENT, &why))
 			message_usage(state, "%s", why.text);
-		if (o->target && o->command)
+		if (o->n_targets && o->command)
 			message_usage(state,
 				      "cannot record both a command and a process; leave out "
 				      "the command or -p");
-		if (!o->target && !o->command)
+		if (!o->n_targets && !o->system && !o->command)
 			message_usage(state,
 				      "cannot record: no command is given; name a command or a "
-				      "process (-p PID)");
+				      "process (-p PID), or use -a for the whole system");
 		check_record_options(state, o);
 		if (!*o->output)
 			message_usage(state, "cannot write the recording: the name of the file is "
@@ -460,13 +526,14 @@ static void show_recording(const struct record_options *o)
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = {options,
-					 parse_record_option,
-					 "-- COMMAND [ARGUMENT...]\n-p PID",
-					 doc,
-					 NULL,
-					 filter_record_help,
-					 NULL};
+	static const struct argp argp = {
+		options,
+		parse_record_option,
+		"-- COMMAND [ARGUMENT...]\n-p PID\n-a [-- COMMAND [ARGUMENT...]]",
+		doc,
+		NULL,
+		filter_record_help,
+		NULL};
 	struct record_options o = {.sampler = SAMPLER,
 				   .output = "pcce.data",
 #ifdef PCCE_RESTORE

@@ -65,7 +65,20 @@ static bool can_be(int fd, const char *path)
 	return same_last_names(name, path);
 }
 
-int mapped_file_open(pid_t pid, uint64_t start, uint64_t length, const char *path)
+/* Opens a file by its name, if it has this number or the number is not known. */
+static int open_numbered(const char *name, uint64_t ino)
+{
+	int fd = open_regular(name);
+	struct stat st;
+
+	if (fd < 0 || !ino || (!fstat(fd, &st) && st.st_ino == ino))
+		return fd;
+	close(fd);
+	errno = ESTALE;
+	return -1;
+}
+
+int mapped_file_open(pid_t pid, uint64_t start, uint64_t length, const char *path, uint64_t ino)
 {
 	char name[PATH_MAX + 64];
 	int fd;
@@ -83,10 +96,10 @@ int mapped_file_open(pid_t pid, uint64_t start, uint64_t length, const char *pat
 		return -ENOENT;
 	if (pid > 0) {
 		snprintf(name, sizeof(name), "/proc/%d/root%s", (int)pid, path);
-		fd = open_regular(name);
+		fd = open_numbered(name, ino);
 		if (fd >= 0)
 			return fd;
 	}
-	fd = open_regular(path);
+	fd = open_numbered(path, ino);
 	return fd < 0 ? -errno : fd;
 }

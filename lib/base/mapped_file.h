@@ -11,8 +11,10 @@
  * while the process has it mapped there, even if its name is gone. Else, or with pid 0, the result
  * is the file that path names: first as the process sees it, then as the caller does. A caller can
  * be late: if the process has mapped a file of another name there since then, that is not the
- * result. Returns a descriptor for reading or -errno.
+ * result. ino: the number of the file's inode, which a file that is found by its name must have: if
+ * the process has ended, its name can mean another file here; 0: not known. Returns a descriptor
+ * for reading or -errno.
  */
-int mapped_file_open(pid_t pid, uint64_t start, uint64_t length, const char *path);
+int mapped_file_open(pid_t pid, uint64_t start, uint64_t length, const char *path, uint64_t ino);
 
 #endif

@@ -232,7 +232,7 @@ static int add_mapping(struct check_list *l, pid_t pid, const char *line)
 	e = add_entry(l, line + at);
 	if (!e)
 		return -ENOMEM;
-	fd = mapped_file_open(pid, start, end - start, line + at);
+	fd = mapped_file_open(pid, start, end - start, line + at, 0);
 	return fd < 0 ? 0 : fill_entry(e, fd);
 }
 

@@ -226,7 +226,7 @@ static void count_destroy(struct sampler *s)
 
 static int count_probe(const struct sampler_config *config, struct error *why)
 {
-	if (config->target)
+	if (sampler_is_running(config))
 		return error_set(why, -EOPNOTSUPP,
 				 "--count cannot attach to a running process; start the command "
 				 "with pcce-record");
@@ -412,7 +412,7 @@ static int send_map(void *ctx, uint64_t start, uint64_t length, uint64_t offset,
 {
 	const struct sending *s = ctx;
 
-	return stream_map(s->sink, s->time, s->pid, start, length, offset, path);
+	return stream_map(s->sink, s->time, s->pid, start, length, offset, 0, path);
 }
 
 /* A process with the mappings of its code. */

@@ -404,7 +404,7 @@ static void answer_mapping(struct count_libraries *l, const struct pcce_count_re
 			   const struct count_mappings *all, const struct count_mapping *m,
 			   uint32_t *loads, uint64_t *answer)
 {
-	int fd = mapped_file_open((pid_t)r->pid, m->start, m->end - m->start, m->path);
+	int fd = mapped_file_open((pid_t)r->pid, m->start, m->end - m->start, m->path, 0);
 	struct library *b = fd >= 0 ? find_library(l, fd, m->path) : NULL;
 	struct error why = {0};
 	uint32_t i, placement = 0;

@@ -553,7 +553,9 @@ static int walk_sample(struct walk *w, const struct decode_space *as,
 	if (sample->flags & PCCE_SAMPLE_COLD) {
 		ctx->status = DECODE_UNKEPT;
 	} else if (sample->flags & PCCE_SAMPLE_OUTSIDE) {
-		emit_ip_only(w, sample->ip);
+		/* A thread of the kernel has no function of a program. */
+		if (sample->ip || sample->n_stack)
+			emit_ip_only(w, sample->ip);
 		ctx->status = DECODE_OUTSIDE;
 	} else if (sample->flags & PCCE_SAMPLE_READ_FAULT || n_entries > total) {
 		emit_ip_only(w, sample->ip);

@@ -30,15 +30,20 @@ static bool is_plain(const char *path)
 	return script || file.state == TABLE_NONE;
 }
 
-enum sampler_copy choose_frames(const struct record_options *o, const char *program)
+enum sampler_copy choose_frames(const struct record_options *o, const char *program,
+				const struct targets *targets)
 {
 	char running[32];
+	bool plain = o->system || (program && is_plain(program));
 
 	/* These know only the frames of instrumented code, and waits have no copies of stacks. */
 	if (o->count || o->hot || o->only || o->verify || (o->waits && o->n_events == 1))
 		return SAMPLER_COPY_NONE;
-	snprintf(running, sizeof(running), "/proc/%d/exe", (int)o->target);
-	return is_plain(program ? program : running) ? SAMPLER_COPY_OUTSIDE : SAMPLER_COPY_NONE;
+	for (size_t i = 0; i < targets->n && !plain; i++) {
+		snprintf(running, sizeof(running), "/proc/%d/exe", (int)targets->pids[i]);
+		plain = is_plain(running);
+	}
+	return plain ? SAMPLER_COPY_OUTSIDE : SAMPLER_COPY_NONE;
 }
 
 void choose_frames_for(const struct sampler_ops *ops, const char *program, bool quiet,

@@ -4,8 +4,9 @@
  *
  *   1. choose a sampler, and create the output;
  *   2. fork the command, which waits;
- *   3. start the sampler on the command, and release the command;
- *   4. poll until the command ends or a signal arrives;
+ *   3. start the sampler on the command, the processes of -p or the whole system, and release the
+ *      command;
+ *   4. poll until the command or the processes end, or a signal arrives;
  *   5. stop the sampler;
  *   6. write the symbols (write_symbols.c) and the end record.
  *
@@ -40,12 +41,15 @@
 #include "hot/parameters.h"
 #include "record/chain.h"
 #include "record/choose_frames.h"
+#include "record/choose_sampler.h"
 #include "record/format_number.h"
 #include "record/running.h"
 #include "record/say.h"
 #include "record/summary.h"
-#include "sampler/perf_event.h"
+#include "record/targets.h"
+#include "record/write_info.h"
 #include "record/write_symbols.h"
+#include "sampler/perf_event.h"
 
 #define POLL_MS 100
 #define LOOKS 64		 /* processes that are asked for their tracer at each poll */
@@ -58,8 +62,8 @@ struct recorder {
 	struct active_sampler active;
 	struct child command;
 	bool command_runs;
-	int status; /* of the command, from wait(2); -1: unknown */
-	int pidfd;
+	int status;		/* of the command, from wait(2); -1: unknown */
+	struct targets targets; /* of -p */
 	struct output_file output;
 	struct datafile_writer *writer;
 	struct record_modules *modules;
@@ -93,167 +97,6 @@ static void note(const char *text)
 }
 
 /* ---- the beginning -------------------------------------------------------------- */
-
-/* Cuts the advice to use bpf, which was refused before this sampler and says what it needs. */
-static void cut_remedy(char *refusal)
-{
-	char *advice = strstr(refusal, "use -b bpf as root");
-
-	if (!advice)
-		return;
-	while (advice > refusal && advice[-1] != ';' && advice[-1] != ',')
-		advice--;
-	advice[advice > refusal ? -1 : 0] = 0;
-}
-
-/* The sampler that takes samples. config->engine: it does so beside the counting. */
-static void use_sampler(struct recorder *r, struct sampler_config *config,
-			const struct sampler_ops *ops)
-{
-	r->active.ops = config->engine ? &sampler_beside : ops;
-	config->beside = config->engine ? ops : NULL;
-}
-
-static void refuse_sampler(const char *wanted)
-{
-	char names[256] = "auto";
-
-	for (size_t i = 0, at = strlen(names); samplers[i] && at < sizeof(names); i++)
-		at += snprintf(names + at, sizeof(names) - at, "%s%s",
-			       samplers[i + 1] ? ", " : " or ", samplers[i]->name);
-	say("cannot use sampler %s: it does not exist; use %s", wanted, names);
-}
-
-static int choose_sampler(struct recorder *r, struct sampler_config *config)
-{
-	const char *wanted = r->options->sampler;
-	struct error why;
-	char refusals[3 * sizeof(why.text)] = "";
-	bool automatic = !strcmp(wanted, "auto");
-	int err;
-
-	if (config->engine) {
-		r->active.ops = &sampler_count;
-		err = r->active.ops->probe(config, &why);
-		if (err)
-			say("cannot count calls: %s", why.text);
-		if (err || !r->options->sampled)
-			return err;
-	}
-	for (size_t i = 0; samplers[i]; i++) {
-		if (!automatic && strcmp(wanted, samplers[i]->name))
-			continue;
-		err = samplers[i]->probe(config, &why);
-		if (!err) {
-			use_sampler(r, config, samplers[i]);
-			/* Names the sampler only if a better one was refused. */
-			if (refusals[0] && !be_quiet && !config->verify)
-				say("using the %s sampler; not %s", samplers[i]->name, refusals);
-			else if (be_verbose)
-				say("using the %s sampler", samplers[i]->name);
-			return 0;
-		}
-		if (!automatic) {
-			say("cannot use the %s sampler: %s", wanted, why.text);
-			return -ENOTSUP;
-		}
-		/* Most machines lack the kernel module, so that is not worth a message. */
-		if (err == -ENODEV && !be_verbose)
-			continue;
-		if (refusals[0])
-			strncat(refusals, "; and not ", sizeof(refusals) - strlen(refusals) - 1);
-		cut_remedy(why.text);
-		snprintf(refusals + strlen(refusals), sizeof(refusals) - strlen(refusals), "%s: %s",
-			 samplers[i]->name, why.text);
-	}
-	if (automatic)
-		say("cannot use any sampler: not %s", refusals);
-	else
-		refuse_sampler(wanted);
-	return -ENOTSUP;
-}
-
-static char *command_line(char **argv)
-{
-	size_t size = 1, i;
-	char *line, *end;
-
-	for (i = 0; argv && argv[i]; i++)
-		size += strlen(argv[i]) + 1;
-	line = malloc(size);
-	if (!line)
-		return NULL;
-	end = line;
-	*end = 0;
-	for (i = 0; argv && argv[i]; i++) {
-		if (i)
-			*end++ = ' ';
-		end = stpcpy(end, argv[i]);
-	}
-	return line;
-}
-
-/* The rates of events, if there are several. */
-static int write_events(struct recorder *r, const struct sampler_config *config)
-{
-	int err = 0;
-
-	for (uint32_t i = 0; i < config->n_events && config->n_events > 1 && !err; i++) {
-		const struct pcce_rec_event rec = {
-			.frequency = config->events[i].frequency,
-			.period = config->events[i].period,
-			.event = i,
-		};
-
-		err = stream_pass(r->chain.first, record, PCCE_REC_EVENT, &rec, sizeof(rec), NULL,
-				  0);
-	}
-	return err;
-}
-
-/* Writes the names of all events, with commas. */
-static void name_all_events(const struct record_options *o, char *list, size_t size)
-{
-	size_t at = 0;
-
-	*list = 0;
-	if (o->count)
-		at += (size_t)snprintf(list, size, "%s", o->counted);
-	for (uint32_t i = 0; i < o->n_events && (!o->count || o->sampled) && at < size; i++)
-		at += (size_t)snprintf(list + at, size - at, "%s%s", at ? "," : "",
-				       o->events[i].name);
-}
-
-/* What the recording says of its sampler and its events: lists if it has several of them. */
-static int write_recorder_info(struct recorder *r, const struct sampler_config *config)
-{
-	const struct record_options *o = r->options;
-	const struct sampler_ops *beside = config->beside;
-	struct pcce_rec_info rec = {
-		.start_time = clock_ns(CLOCK_MONOTONIC),
-		.wall_time = clock_ns(CLOCK_REALTIME),
-		.frequency = config->events->frequency,
-		.period = config->events->period,
-		.flags = (config->verify ? PCCE_INFO_VERIFY : 0) |
-			 (config->copy ? PCCE_INFO_FRAMES : 0) | (beside ? PCCE_INFO_CALLS : 0),
-	};
-	char *line = command_line(o->command), sampler[64];
-	char events[SAMPLER_EVENTS * sizeof(config->events->name)];
-	struct utsname u;
-	int err;
-
-	if (!line)
-		return -ENOMEM;
-	if (uname(&u))
-		memset(&u, 0, sizeof(u));
-	snprintf(sampler, sizeof(sampler), "%s%s%s", r->active.ops->name, beside ? "," : "",
-		 beside ? beside->name : "");
-	name_all_events(o, events, sizeof(events));
-	err = stream_pass(r->chain.first, record, PCCE_REC_INFO, &rec, sizeof(rec),
-			  (const char *const[]){sampler, events, line, u.nodename, u.release}, 5);
-	free(line);
-	return err ? err : write_events(r, config);
-}
 
 static void note_stop_signal(int sig, siginfo_t *info, void *context)
 {
@@ -327,7 +170,6 @@ static int begin_recording(struct recorder *r, const struct sampler_config *conf
 	struct error why = {0};
 	int err;
 
-	r->pidfd = -1;
 	if (r->active.ops->prepare(config, &r->active.sampler, &why)) {
 		if (config->engine)
 			say("cannot count calls: %s", why.text);
@@ -335,15 +177,9 @@ static int begin_recording(struct recorder *r, const struct sampler_config *conf
 			say("cannot prepare the %s sampler: %s", r->active.ops->name, why.text);
 		return 1;
 	}
-	if (config->target) {
-		r->main_pid = config->target;
-		r->pidfd = (int)syscall(SYS_pidfd_open, config->target, 0);
-		if (r->pidfd < 0) {
-			say("cannot attach to process %d: %s", (int)config->target,
-			    strerror(errno));
-			return 1;
-		}
-	} else {
+	if (r->targets.n) {
+		r->main_pid = r->targets.pids[0];
+	} else if (r->options->command) {
 		err = child_fork(&r->command, r->options->command);
 		if (err) {
 			say("cannot create a process: %s", strerror(-err));
@@ -351,13 +187,13 @@ static int begin_recording(struct recorder *r, const struct sampler_config *conf
 		}
 		r->main_pid = r->command.pid;
 	}
-	if (r->active.ops->start(r->active.sampler, r->main_pid, &why)) {
+	if (r->active.ops->start(r->active.sampler, r->command.pid, &why)) {
 		say("cannot start the %s sampler: %s", r->active.ops->name, why.text);
-		if (!config->target)
+		if (r->options->command)
 			child_cancel(&r->command);
 		return 1;
 	}
-	if (config->target)
+	if (!r->options->command)
 		return 0;
 	err = child_release(&r->command);
 	if (err)
@@ -446,9 +282,12 @@ static int watch_map(struct stream *s, const struct pcce_rec_map *rec, uint64_t 
 	if (rec->module != PCCE_MODULE_NONE) {
 		module = record_modules_get(r->modules, rec->module);
 		r->any_instrumented |= module->instrumented;
+		if (module->instrumented)
+			running_note_instrumented(&r->running, (pid_t)rec->pid);
 		r->shared_runtime |= is_shared_runtime(path);
-		if (module->program && (pid_t)rec->pid == r->main_pid &&
-		    !r->main_module) /* libraries come later */
+		/* Libraries come later. */
+		if (module->program && (pid_t)rec->pid == r->main_pid && !r->main_module &&
+		    !r->options->system)
 			r->main_module = module;
 	}
 	return stream_pass(s->next, map, rec, pgoff, path);
@@ -499,13 +338,11 @@ static void show_progress(struct recorder *r, bool end)
 	r->progress_shown = true;
 }
 
-/* True if the recorded process has ended. */
+/* True if the recorded processes, or the command, have ended. */
 static bool target_has_ended(struct recorder *r)
 {
-	struct pollfd p = {.fd = r->pidfd, .events = POLLIN};
-
-	if (r->pidfd >= 0)
-		return poll(&p, 1, 0) > 0;
+	if (!r->options->command)
+		return r->targets.n && targets_have_ended(&r->targets);
 	if (r->command_runs && waitpid(r->command.pid, &r->status, WNOHANG) == r->command.pid)
 		r->command_runs = false;
 	return !r->command_runs;
@@ -533,7 +370,7 @@ static void watch_tracers(struct recorder *r)
 	for (size_t i = 0; i < r->running.n && left; i++) {
 		const struct seen_process *p = &r->running.seen[r->watched++ % r->running.n];
 
-		if (p->ended || p->traced)
+		if (p->ended || p->traced || !(p->instrumented || r->running.all))
 			continue;
 		left--;
 		look_for_tracer(r, p->pid);
@@ -547,7 +384,7 @@ static int record_loop(struct recorder *r)
 					       .pid = (uint32_t)r->main_pid};
 	uint64_t deadline = 0, end = first.time + r->options->duration;
 	bool over;
-	int err = running_note(&r->running, &first);
+	int err = r->main_pid ? running_note(&r->running, &first) : 0;
 
 	if (err)
 		return err;
@@ -619,8 +456,9 @@ static int finish_recording(struct recorder *r)
 
 static void warn_of_running(const struct recorder *r)
 {
-	size_t n =
-		r->options->target || r->command_runs ? 0 : running_count(&r->running, r->main_pid);
+	bool over = r->options->command ? !r->command_runs : targets_have_ended(&r->targets);
+	/* Of the whole system, all that was there is still there. */
+	size_t n = r->options->system || !over ? 0 : running_count(&r->running, r->main_pid);
 
 	if (r->executed)
 		say("warning: the program has executed a program, or itself again: calls after "
@@ -703,7 +541,7 @@ static int run_recorder(struct recorder *r, const struct sampler_config *config)
 		say("cannot create %s: %s; nothing is recorded", r->options->output,
 		    strerror(-err));
 	if (!err)
-		err = write_recorder_info(r, config);
+		err = write_info(r->chain.first, r->options, config, r->active.ops);
 	if (!err)
 		err = record_loop(r);
 	stop_err = r->active.ops->stop(r->active.sampler, r->chain.first);
@@ -720,7 +558,7 @@ static int run_recorder(struct recorder *r, const struct sampler_config *config)
 		print_summary(r, config);
 	warn_of_running(r);
 	r->complete = !err && stop_signal != SIGTERM;
-	if (config->target)
+	if (!r->options->command)
 		return err ? 1 : 0;
 	status = pass_on_status(r);
 	return err && !status ? 1 : status;
@@ -728,11 +566,12 @@ static int run_recorder(struct recorder *r, const struct sampler_config *config)
 
 int record_run(const struct record_options *o, bool *complete)
 {
-	struct recorder r = {.options = o, .status = -1, .pidfd = -1};
+	/* Most processes of a system have no contexts that a tracer could change. */
+	struct recorder r = {.options = o, .status = -1, .running = {.all = !o->system}};
 	struct sampler_config config = {
 		.events = o->events,
 		.n_events = o->n_events,
-		.target = o->target,
+		.system = o->system,
 		.verify = o->verify,
 		.signal = o->signal,
 		.engine = o->engine,
@@ -746,22 +585,24 @@ int record_run(const struct record_options *o, bool *complete)
 	*complete = false;
 	be_quiet = o->quiet;
 	be_verbose = o->verbose;
-	if (!o->target) {
+	if (o->command) {
 		program = child_find(o->command[0], &err);
 		if (!program)
 			return cannot_run(o->command[0], err);
 		config.program = program;
-	} else if (kill(o->target, 0) && errno == ESRCH) {
-		say("cannot record process %d: no such process", (int)o->target);
-		return 1;
 	}
 	catch_stop_signals(&r);
 	raise_file_limit(&r.command.old_files);
-	config.copy = o->choose_frames ? choose_frames(o, program) : o->frames;
-	err = choose_sampler(&r, &config);
+	for (size_t i = 0; i < o->n_targets; i++)
+		if (targets_add(&r.targets, o->targets[i]))
+			goto out;
+	config.targets = r.targets.pids;
+	config.n_targets = r.targets.n;
+	config.copy = o->choose_frames ? choose_frames(o, program, &r.targets) : o->frames;
+	err = choose_sampler(o, &config, &r.active);
 	if (err)
 		goto out;
-	if (o->choose_frames)
+	if (o->choose_frames && !o->system)
 		choose_frames_for(r.active.ops, program, be_quiet, &config);
 	r.program = program;
 	warn_privileged(&r, program);
@@ -789,8 +630,7 @@ int record_run(const struct record_options *o, bool *complete)
 		status = 1;
 out:
 	*complete = r.complete && !r.command_runs;
-	if (r.pidfd >= 0)
-		close(r.pidfd);
+	targets_free(&r.targets);
 	free(program);
 	return status;
 }

@@ -13,6 +13,7 @@ struct expression;
 struct hot_parameters;
 struct reuse_ops;
 struct sampler_event;
+struct sampler_system;
 
 struct record_options {
 	const struct sampler_event *events; /* n_events, at least one, that are sampled */
@@ -20,10 +21,13 @@ struct record_options {
 	bool waits;	     /* one of them samples waits */
 	const char *sampler; /* "auto", or the name of one */
 	const char *output;
-	uint64_t duration; /* ns, after which the recording ends; 0: with the program */
-	pid_t target;	   /* a running process; 0: run command */
-	char **command;
-	int signal; /* of the self sampler; 0: its default */
+	uint64_t duration;	    /* ns, after which the recording ends; 0: with the program */
+	const char *const *targets; /* n_targets: of -p, see targets.h */
+	size_t n_targets;
+	const struct sampler_system
+		*system; /* record all processes; NULL: those of -p, or command */
+	char **command;	 /* NULL: none is run */
+	int signal;	 /* of the self sampler; 0: its default */
 	bool verify, quiet, verbose;
 	const struct hot_parameters *hot; /* NULL: keep all samples */
 	const struct expression *only;	  /* keep only samples in these contexts; NULL: all */

@@ -42,15 +42,25 @@ int running_note(struct running *r, const struct pcce_rec_process *p)
 {
 	const struct seen_process *parent = seen_of(r, (pid_t)p->ppid, false);
 	bool by_traced = parent && parent->traced;
+	bool instrumented = parent && parent->instrumented;
 	size_t n = r->n;
 	struct seen_process *seen = seen_of(r, (pid_t)p->pid, true);
 
 	if (!seen)
 		return -ENOMEM;
 	if (p->flags & PCCE_PROCESS_FORK || r->n > n)
-		*seen = (struct seen_process){.pid = seen->pid, .traced = by_traced};
+		*seen = (struct seen_process){
+			.pid = seen->pid, .traced = by_traced, .instrumented = instrumented};
 	seen->last = p->time;
 	return 0;
+}
+
+void running_note_instrumented(struct running *r, pid_t pid)
+{
+	struct seen_process *p = seen_of(r, pid, false);
+
+	if (p)
+		p->instrumented = true;
 }
 
 struct process_status {
@@ -141,7 +151,7 @@ bool running_look(struct running *r, pid_t pid, bool *first)
 	pid_t tracer;
 
 	*first = false;
-	if (!p || p->traced || p->ended)
+	if (!p || p->traced || p->ended || !(p->instrumented || r->all))
 		return p && p->traced;
 	now = clock_ns(CLOCK_MONOTONIC);
 	if (now < p->asked + LOOK_NS)

@@ -18,12 +18,16 @@ struct running { /* empty: all zeros */
 		uint64_t asked; /* time of the last question for its tracer */
 		bool traced;	/* also: some time ago, or before the fork */
 		bool ended;
-	} * seen; /* by number in pids */
+		bool instrumented; /* it has or had mapped an instrumented module */
+	} * seen;		   /* by number in pids */
 	size_t n, capacity;
+	bool all; /* look for tracers of processes that are not instrumented, too */
 };
 
 /* A sampler has found the process. 0 or -ENOMEM. */
 int running_note(struct running *r, const struct pcce_rec_process *p);
+/* The process has mapped an instrumented module. */
+void running_note_instrumented(struct running *r, pid_t pid);
 /* How many of the processes, apart from one, still run? */
 size_t running_count(const struct running *r, pid_t except);
 /* Is or was the process traced by another one than this? Or the process that it is a copy of?

@@ -40,7 +40,7 @@ static enum table_state state_of_program(const char *path)
  * end. Nobody knows that of a program that was running already. */
 static bool is_runtime_preloaded(const struct record_summary *s)
 {
-	return !s->options->target && child_preloads_runtime();
+	return s->options->command && child_preloads_runtime();
 }
 
 /* Returns "EVENT: ", or nothing if the recording has only one. */
@@ -63,7 +63,8 @@ static void warn_of_silence(const struct record_summary *s)
 	format_count(all, sizeof(all), s->account->samples);
 	if (!s->account->samples && s->privileged)
 		return; /* that is why */
-	if (!s->account->samples && !s->main_module && !s->whole_stacks && state != TABLE_FOUND)
+	if (!s->account->samples && !s->options->system && !s->main_module && !s->whole_stacks &&
+	    state != TABLE_FOUND)
 		say("warning: no samples: %s %s%s%s%s", s->program, table_state_text(state),
 		    table_state_remedy(state), why ? "; " : "", why ? why : "");
 	else if (!s->account->samples && why)

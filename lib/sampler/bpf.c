@@ -3,11 +3,16 @@
  * Implements the bpf sampler: opens perf events that run bpf/sampler.bpf.c, and delivers its
  * samples.
  *
- * Events. Each thread that exists at the start gets one perf event for any CPU. A command gets one
- * event, which its exec enables. Threads and processes inherit the events of their creators. The
- * BPF program replaces the events' output, so they need no buffers, and each costs one descriptor.
+ * Events (bpf_probe.c). Each thread that exists at the start gets one perf event for any CPU. A
+ * command gets one event, which its exec enables. Threads and processes inherit the events of their
+ * creators. The BPF program replaces the output of events, so they need no buffers, and each costs
+ * one descriptor.
+ *
  * Tracepoints are different: a BPF program on a tracepoint runs for the whole system. It is
  * attached once and looks up the process in a map.
+ *
+ * The whole system. There is one event for each CPU, whatever thread runs there. The side band
+ * knows all processes then, and /proc those that run at the start.
  *
  * Several events. Each event of the recording has its own BPF program, since a program's constants
  * say what kind of event it serves, and its number. An inherited event cannot have a value by which
@@ -15,11 +20,6 @@
  * samples of all events are in order.
  *
  * Order. See event_queue.h.
- *
- * Attaching to a running process. Threads are created while other threads get their events. A
- * thread inherits the event of its creator if that event existed at the thread's creation. So a
- * thread that is found late gets an event only if its creator had none at that time. The side band
- * tells both times. So no thread is missed and none is sampled twice.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -34,10 +34,9 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "base/array.h"
-#include "base/uthash.h"
 #include "bpf/sampler.h"
 #include "sampler/bpf_load.h"
+#include "sampler/bpf_probe.h"
 #include "sampler/perf_event.h"
 #include "sampler/bpf_ring.h"
 #include "sampler/bpf_waits.h"
@@ -47,44 +46,13 @@
 #define TURN 10	    /* ms between two reads of the buffers */
 #define BUSY_TURN 2 /* the same if they fill quickly */
 
-/* A thread that has an event, its own or an inherited one. */
-struct watched {
-	pid_t tid;
-	uint64_t since; /* threads that it creates later inherit the event */
-	UT_hash_handle hh;
-};
-
-struct birth { /* a thread of the target that was created while events were being opened */
-	pid_t tid, parent;
-	uint64_t time;
-};
-
-/* What belongs to one event of the recording. */
-struct probe {
-	const struct sampler_event *event;
-	struct perf_event_attr attr;
-	enum perf_event_kind kind;
-	struct sampler_bpf *skel;
-	int *fds; /* perf events */
-	size_t n_fds;
-	struct watched *watched;
-	uint64_t taken;
-	struct sampler_counts told; /* what the sink was told of losses */
-	struct {
-		/* Counts at the last turn with events. */
-		uint64_t missed, followed, others;
-		bool foreign; /* all events of that turn were of other processes */
-	} tracepoint;
-};
-
 struct sampler {
 	struct sampler_config config;
-	struct probe probes[SAMPLER_EVENTS]; /* as config.events */
+	struct bpf_probe probes[SAMPLER_EVENTS]; /* as config.events */
 	struct bpf_ring *rings;
 	struct event_queue *delivery;
-	struct birth *births;
-	size_t n_births;
-	pid_t pid;
+	struct bpf_births births;
+	pid_t command; /* its process, for births; 0: there is none */
 };
 
 /* All programs share the maps of the first. */
@@ -94,13 +62,13 @@ static struct sampler_bpf *first_program(const struct sampler *s)
 }
 
 /* Returns the ns between two samples of a clock. */
-static uint64_t clock_period(const struct probe *p)
+static uint64_t clock_period(const struct bpf_probe *p)
 {
 	return p->attr.freq ? 1000000000 / p->attr.sample_freq : p->attr.sample_period;
 }
 
-/* Whether each thread has its own event of perf. */
-static bool is_of_threads(const struct probe *p)
+/* Whether each thread, or each CPU, has its own event of perf. */
+static bool is_of_threads(const struct bpf_probe *p)
 {
 	return p->kind != PERF_EVENT_TRACEPOINT && p->kind != PERF_EVENT_WAITS;
 }
@@ -121,26 +89,40 @@ static bool has_capability(unsigned int bit)
 	return effective >> bit & 1;
 }
 
-static int check_privilege(struct error *why)
+static int check_privilege(const struct sampler_config *config, struct error *why)
 {
-	enum { SYS_ADMIN = 21, PERFMON = 38, BPF = 39 };
+	enum { SYS_PTRACE = 19, SYS_ADMIN = 21, PERFMON = 38, BPF = 39 };
 
-	if (has_capability(SYS_ADMIN) || (has_capability(PERFMON) && has_capability(BPF)))
-		return 0;
-	return error_set(why, -EPERM, "it needs the capabilities CAP_BPF and CAP_PERFMON, or root");
+	if (!has_capability(SYS_ADMIN) && !(has_capability(PERFMON) && has_capability(BPF)))
+		return error_set(why, -EPERM, "it needs %s, or root",
+				 has_capability(PERFMON) ? "the capability CAP_BPF"
+				 : has_capability(BPF)
+					 ? "the capability CAP_PERFMON"
+					 : "the capabilities CAP_BPF and CAP_PERFMON");
+	if (config->system && !has_capability(SYS_PTRACE))
+		return error_set(why, -EPERM,
+				 "it needs the capability CAP_SYS_PTRACE to read which files other "
+				 "processes have mapped, or root");
+	return 0;
+}
+
+/* Refuses limits that only events of CPUs can have. */
+static int check_limits(const struct sampler_config *config, const struct bpf_probe *p,
+			struct error *why)
+{
+	const struct sampler_system *system = config->system;
+
+	if (system && system->cpus && !is_of_threads(p))
+		return error_set(why, -EOPNOTSUPP,
+				 "it cannot limit the event %s to CPUs; leave out -C",
+				 p->event->name);
+	if (system && system->cgroup && p->kind == PERF_EVENT_WAITS)
+		return error_set(why, -EOPNOTSUPP,
+				 "it cannot limit waits to a cgroup; leave out -G");
+	return 0;
 }
 
 /* ---- start ---------------------------------------------------------------------- */
-
-static void close_probe(struct probe *p)
-{
-	for (size_t i = 0; i < p->n_fds; i++)
-		close(p->fds[i]);
-	free(p->fds);
-	hash_free(p->watched, free);
-	if (p->skel)
-		sampler_bpf__destroy(p->skel);
-}
 
 static void bpf_destroy(struct sampler *s)
 {
@@ -148,8 +130,8 @@ static void bpf_destroy(struct sampler *s)
 		return;
 	bpf_ring_close(s->rings);
 	for (uint32_t i = 0; i < s->config.n_events; i++)
-		close_probe(&s->probes[i]);
-	free(s->births);
+		bpf_probe_close(&s->probes[i]);
+	free(s->births.of);
 	event_queue_close(s->delivery);
 	free(s);
 }
@@ -159,13 +141,17 @@ static int add_bpf_sample(void *ctx, const struct pcce_sample *sample, size_t si
 {
 	struct sampler *s = ctx;
 
+	struct bpf_probe *p = &s->probes[sample->event % SAMPLER_EVENTS];
+
+	if (!sample->pid) /* its process is not in the recorder's pid namespace, nor below it */
+		return 0;
 	if (event_queue_add(s->delivery, sample, size, kernel))
 		return -ENOMEM;
-	s->probes[sample->event % SAMPLER_EVENTS].taken += !(sample->flags & PCCE_SAMPLE_CARRIER);
+	p->taken += !(sample->flags & PCCE_SAMPLE_CARRIER);
 	return 0;
 }
 
-static int load_probe(struct sampler *s, struct probe *p, struct error *why)
+static int load_probe(struct sampler *s, struct bpf_probe *p, struct error *why)
 {
 	struct bpf_program_config config = {
 		.kind = p->kind,
@@ -173,7 +159,8 @@ static int load_probe(struct sampler *s, struct probe *p, struct error *why)
 		.copy = s->config.copy,
 		.number = (uint32_t)(p - s->probes),
 		.wait_period = p->kind == PERF_EVENT_WAITS ? clock_period(p) : 0,
-		.running = s->config.target != 0,
+		.running = sampler_is_running(&s->config),
+		.system = s->config.system,
 		.first = p == s->probes ? NULL : first_program(s),
 	};
 
@@ -183,7 +170,7 @@ static int load_probe(struct sampler *s, struct probe *p, struct error *why)
 }
 
 /* Loads the program of an event, and tries it with one that does not count yet. */
-static int prepare_probe(struct sampler *s, struct probe *p, struct error *why)
+static int prepare_probe(struct sampler *s, struct bpf_probe *p, struct error *why)
 {
 	int event = perf_event_create(&p->attr, 0, -1), err;
 
@@ -208,13 +195,15 @@ static int prepare_probes(struct sampler *s, struct error *why)
 	int err = 0;
 
 	for (uint32_t i = 0; i < s->config.n_events && !err; i++) {
-		struct probe *p = &s->probes[i];
+		struct bpf_probe *p = &s->probes[i];
 
 		p->event = &s->config.events[i];
 		err = perf_event_make_attr(p->event, &p->attr, &p->kind, why);
+		if (!err)
+			err = check_limits(&s->config, p, why);
 	}
 	if (!err)
-		err = check_privilege(why);
+		err = check_privilege(&s->config, why);
 	for (uint32_t i = 0; i < s->config.n_events && !err; i++)
 		err = prepare_probe(s, &s->probes[i], why);
 	return err;
@@ -256,7 +245,8 @@ static struct sampler *take_probed(const struct sampler_config *config)
 	struct sampler *s = probed;
 
 	if (!s || s->config.events != config->events || s->config.n_events != config->n_events ||
-	    s->config.target != config->target || s->config.copy != config->copy)
+	    s->config.n_targets != config->n_targets || s->config.system != config->system ||
+	    s->config.copy != config->copy)
 		return NULL;
 	probed = NULL;
 	s->config = *config;
@@ -289,115 +279,8 @@ fail:
 	return err;
 }
 
-static int open_thread_event(struct probe *p, pid_t tid, int cpu)
-{
-	int fd, err;
-
-	fd = perf_event_create(&p->attr, tid, cpu);
-	if (fd < 0)
-		return -errno;
-	err = bpf_program_attach(p->skel, p->kind, fd);
-	if (!err)
-		err = array_grow(&p->fds, p->n_fds, sizeof(*p->fds));
-	if (err) {
-		close(fd);
-		return err;
-	}
-	p->fds[p->n_fds++] = fd;
-	return 0;
-}
-
-static int watch_thread(struct probe *p, pid_t tid, uint64_t since)
-{
-	struct watched *w = malloc(sizeof(*w));
-
-	if (!w)
-		return -ENOMEM;
-	w->tid = tid;
-	w->since = since;
-	return hash_add(p->watched, tid, w) ? 0 : -ENOMEM;
-}
-
-static struct watched *find_watched(const struct probe *p, pid_t tid)
-{
-	struct watched *w;
-
-	HASH_FIND_INT(p->watched, &tid, w);
-	return w;
-}
-
-/* Notes the creation of a thread while events are being opened. */
-static int on_birth(void *ctx, const struct perf_sideband_event *e)
-{
-	struct sampler *s = ctx;
-
-	if (e->type != SIDEBAND_FORK || e->pid != s->pid)
-		return 0;
-	if (array_grow(&s->births, s->n_births, sizeof(*s->births)))
-		return -ENOMEM;
-	s->births[s->n_births++] = (struct birth){e->tid, e->ptid, e->time};
-	return 0;
-}
-
-/* Whether this thread inherited an event. *since: the time of its creation. */
-static bool has_inherited_event(const struct sampler *s, const struct probe *p, pid_t tid,
-				uint64_t *since)
-{
-	size_t i;
-
-	for (i = 0; i < s->n_births; i++) {
-		const struct birth *b = &s->births[i];
-		const struct watched *parent;
-
-		if (b->tid != tid)
-			continue;
-		parent = find_watched(p, b->parent);
-		*since = b->time;
-		return parent && b->time >= parent->since;
-	}
-	return false;
-}
-
-/* Opens perf events for all threads of the target that have none of this event. Returns the number
- * of new threads, or -errno. */
-static int watch_threads(struct sampler *s, struct probe *p)
-{
-	char path[64];
-	struct dirent *entry;
-	int fresh = 0, err = 0;
-	DIR *d;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)s->pid);
-	d = opendir(path);
-	if (!d)
-		return -ESRCH;
-	while (!err && (entry = readdir(d))) {
-		pid_t tid = (pid_t)atoi(entry->d_name);
-		uint64_t since = 0;
-
-		if (tid <= 0 || find_watched(p, tid))
-			continue;
-		err = event_queue_listen(s->delivery, on_birth, s);
-		if (err)
-			break;
-		if (!has_inherited_event(s, p, tid, &since)) {
-			err = open_thread_event(p, tid, -1);
-			if (err == -ESRCH) { /* the thread has ended */
-				err = 0;
-				continue;
-			}
-			since = event_queue_now();
-		}
-		if (!err)
-			err = watch_thread(p, tid, since);
-		fresh++;
-	}
-	closedir(d);
-	return err ? err : fresh;
-}
-
-/* Begins to follow the process and its children in the map of processes. */
-static int follow_process(struct sampler *s, struct probe *p, struct error *why)
+/* Begins to follow the processes and their children in the map of processes. */
+static int follow_process(struct sampler *s, struct bpf_probe *p, struct error *why)
 {
 	int err;
 
@@ -405,21 +288,15 @@ static int follow_process(struct sampler *s, struct probe *p, struct error *why)
 		return error_set(why, -errno,
 				 "cannot attach the BPF programs for fork and exec: %s",
 				 strerror(errno));
-	err = bpf_program_follow(first_program(s), s->pid, s->config.target);
-	return err ? perf_event_explain(p->event, err, why) : 0;
-}
-
-static int start_tracepoint(struct probe *p, struct error *why)
-{
-	int err;
-
-	/* One event for the whole tracepoint. Its task and CPU do not matter to the program. */
-	p->attr.inherit = 0;
-	p->attr.freq = 0;
-	p->attr.sample_period = 1;
-	err = open_thread_event(p, -1, 0);
-	if (!err && ioctl(p->fds[0], PERF_EVENT_IOC_ENABLE, 0))
-		err = -errno;
+	if (s->births.n_pids > 1 && p->skel->rodata->pidns_ino)
+		return error_set(
+			why, -EOPNOTSUPP,
+			"in a pid namespace, it can follow only one process with the event "
+			"%s; name one with -p",
+			p->event->name);
+	err = 0;
+	for (size_t i = 0; i < s->births.n_pids && !err; i++)
+		err = bpf_program_follow(first_program(s), s->births.pids[i], s->config.n_targets);
 	return err ? perf_event_explain(p->event, err, why) : 0;
 }
 
@@ -430,61 +307,16 @@ static int add_carrier(void *ctx, const struct pcce_sample *sample, size_t size)
 	return event_queue_add(s->delivery, sample, size, NULL);
 }
 
-static int start_waits(struct sampler *s, struct probe *p, struct error *why)
+static int start_waits(struct sampler *s, struct bpf_probe *p, struct error *why)
 {
-	int err = s->config.target ? bpf_program_begin_waits(p->skel) : 0;
+	bool running = sampler_is_running(&s->config);
+	int err = running ? bpf_program_begin_waits(p->skel) : 0;
 
-	if (!err && s->config.target)
+	if (!err && running)
 		err = bpf_waits_carry(bpf_map__fd(p->skel->maps.waiting), event_queue_now(),
 				      add_carrier, s);
 	return err ? error_set(why, err, "cannot read where the threads wait: %s", strerror(-err))
 		   : 0;
-}
-
-static int start_command(struct sampler *s, struct probe *p, struct error *why)
-{
-	int err;
-
-	p->attr.enable_on_exec = 1;
-	err = open_thread_event(p, s->pid, -1);
-	return err ? perf_event_explain(p->event, err, why) : 0;
-}
-
-static int start_running(struct sampler *s, struct probe *p, struct error *why)
-{
-	int fresh;
-
-	/* Repeat until no thread is new. Threads that are created later inherit an event. */
-	while ((fresh = watch_threads(s, p)) > 0)
-		;
-	if (fresh < 0) {
-		if (fresh == -ESRCH)
-			error_set(why, 0, "process %d has ended", (int)s->pid);
-		else
-			perf_event_explain(p->event, fresh, why);
-		return fresh;
-	}
-	for (size_t i = 0; i < p->n_fds; i++)
-		if (ioctl(p->fds[i], PERF_EVENT_IOC_ENABLE, 0))
-			return perf_event_explain(p->event, -errno, why);
-	return 0;
-}
-
-/* Opens new events for these threads of a process. No thread may get two events: threads that are
- * created later inherit theirs. */
-static int reattach_probe(struct probe *p, const struct perf_sideband_event *exec,
-			  const pid_t *tids, size_t n)
-{
-	struct watched *w = find_watched(p, exec->pid);
-
-	if (w && w->since >= exec->time) /* a later exec has already done it */
-		return 0;
-	for (size_t i = 0; i < n; i++)
-		if (!open_thread_event(p, tids[i], -1))
-			ioctl(p->fds[p->n_fds - 1], PERF_EVENT_IOC_ENABLE, 0);
-	if (w)
-		w->since = event_queue_now();
-	return w ? 0 : watch_thread(p, exec->pid, event_queue_now());
 }
 
 /* Opens new events after an exec of a set-uid program. Some milliseconds are missing anyway, so the
@@ -508,8 +340,26 @@ static int bpf_reattach(void *ctx, const struct perf_sideband_event *exec)
 		closedir(d);
 	for (uint32_t i = 0; i < s->config.n_events && !err; i++)
 		if (is_of_threads(&s->probes[i]))
-			err = reattach_probe(&s->probes[i], exec, tids, n);
+			err = bpf_probe_again(&s->probes[i], exec, tids, n);
 	return err;
+}
+
+/* Opens the events of perf. */
+static int start_events(struct sampler *s, struct bpf_probe *p, struct error *why)
+{
+	int err;
+
+	if (p->kind == PERF_EVENT_TRACEPOINT)
+		err = bpf_probe_tracepoint(p);
+	else if (s->config.system)
+		err = bpf_probe_cpus(p, s->config.system);
+	else if (s->config.n_targets)
+		err = bpf_probe_running(p, &s->births, s->delivery);
+	else
+		err = bpf_probe_command(p, s->births.pids[0]);
+	if (err == -ESRCH && s->config.n_targets)
+		return error_set(why, err, "process %d has ended", (int)s->births.pids[0]);
+	return err ? perf_event_explain(p->event, err, why) : 0;
 }
 
 static int bpf_start(struct sampler *s, pid_t pid, struct error *why)
@@ -518,36 +368,37 @@ static int bpf_start(struct sampler *s, pid_t pid, struct error *why)
 	int err;
 
 	for (uint32_t i = 0; i < s->config.n_events; i++)
-		removable |= is_of_threads(&s->probes[i]);
+		removable |= is_of_threads(&s->probes[i]) && !s->config.system;
 	/* The rings must be read in time even if the recorded threads keep all CPUs busy. If this
 	 * is not permitted, continue without it. */
 	setpriority(PRIO_PROCESS, 0, -10);
-	s->pid = pid;
-	err = event_queue_begin(s->delivery, pid, s->config.target, removable ? bpf_reattach : NULL,
-				s);
+	s->command = pid;
+	if (s->config.n_targets)
+		s->births = (struct bpf_births){s->config.targets, s->config.n_targets, NULL, 0};
+	else if (!s->config.system)
+		s->births = (struct bpf_births){&s->command, 1, NULL, 0};
+	err = event_queue_begin(s->delivery, s->births.pids, s->births.n_pids, s->config.n_targets,
+				removable ? bpf_reattach : NULL, s);
 	if (err)
 		return error_set(why, err, "out of memory");
 	for (uint32_t i = 0; i < s->config.n_events && !err; i++) {
-		struct probe *p = &s->probes[i];
+		struct bpf_probe *p = &s->probes[i];
+		bool attach = !is_of_threads(p) && (!follows || p->kind == PERF_EVENT_WAITS);
 
-		if (is_of_threads(p)) {
-			err = s->config.target ? start_running(s, p, why)
-					       : start_command(s, p, why);
-			continue;
-		}
-		if (!follows || p->kind == PERF_EVENT_WAITS)
+		if (attach)
 			err = follow_process(s, p, why);
-		follows = true;
-		if (!err)
-			err = p->kind == PERF_EVENT_TRACEPOINT ? start_tracepoint(p, why)
-							       : start_waits(s, p, why);
+		follows |= attach;
+		if (!err && p->kind == PERF_EVENT_WAITS)
+			err = start_waits(s, p, why);
+		else if (!err)
+			err = start_events(s, p, why);
 	}
 	return err;
 }
 
 /* ---- delivery ------------------------------------------------------------------- */
 
-static int report_lost(struct sampler *s, const struct probe *p, struct stream *sink,
+static int report_lost(struct sampler *s, const struct bpf_probe *p, struct stream *sink,
 		       uint32_t reason, uint64_t count)
 {
 	return count ? stream_lost_of(sink, event_queue_now(), reason, count,
@@ -557,7 +408,7 @@ static int report_lost(struct sampler *s, const struct probe *p, struct stream *
 
 /* Reports what the program has counted since the last time. Each throttling of an event costs at
  * least one sample. */
-static int report_counts(struct sampler *s, struct probe *p, struct stream *sink,
+static int report_counts(struct sampler *s, struct bpf_probe *p, struct stream *sink,
 			 const struct sampler_counts *now)
 {
 	const struct sampler_counts told = p->told;
@@ -577,7 +428,7 @@ struct event_counts {
 };
 
 /* Returns the sums over all threads. */
-static struct event_counts read_events(const struct probe *p)
+static struct event_counts read_events(const struct bpf_probe *p)
 {
 	struct event_counts sum = {0}, one;
 
@@ -592,7 +443,7 @@ static struct event_counts read_events(const struct probe *p)
 
 /* Whether the event is a clock whose samples are known to be due. One that leaves out the kernel or
  * user code runs all the time. */
-static bool is_whole_clock(const struct probe *p)
+static bool is_whole_clock(const struct bpf_probe *p)
 {
 	return p->kind == PERF_EVENT_CLOCK && !p->attr.exclude_kernel && !p->attr.exclude_user;
 }
@@ -604,11 +455,11 @@ static bool is_whole_clock(const struct probe *p)
  * 6.2 does not tell the program about throttling. It throttles a clock only if the clock exceeds
  * the limit.
  */
-static int report_clock_deficit(struct sampler *s, struct probe *p, struct stream *sink)
+static int report_clock_deficit(struct sampler *s, struct bpf_probe *p, struct stream *sink)
 {
 	uint64_t period = clock_period(p), due, known;
 
-	if (!is_whole_clock(p))
+	if (!is_whole_clock(p) || s->config.system)
 		return 0;
 	if (!p->told.throttled) {
 		unsigned int limit = p->skel->rodata->event_known ? 0 : perf_event_rate_limit();
@@ -626,7 +477,7 @@ static int report_clock_deficit(struct sampler *s, struct probe *p, struct strea
  * them for the whole system, not by process. So they count as lost, unless all events up to the
  * next turn with events were of processes that are not followed.
  */
-static int report_missed(struct sampler *s, struct probe *p, struct stream *sink, bool last)
+static int report_missed(struct sampler *s, struct bpf_probe *p, struct stream *sink, bool last)
 {
 	uint64_t missed = bpf_program_missed(p->skel), others = p->told.others,
 		 followed = p->taken + p->told.dropped, fresh;
@@ -642,7 +493,7 @@ static int report_missed(struct sampler *s, struct probe *p, struct stream *sink
 	return p->tracepoint.foreign ? 0 : report_lost(s, p, sink, PCCE_LOSS_NESTED, fresh);
 }
 
-static int report_losses_of(struct sampler *s, struct probe *p, struct stream *sink, bool last)
+static int report_losses_of(struct sampler *s, struct bpf_probe *p, struct stream *sink, bool last)
 {
 	const struct sampler_counts now = bpf_ring_counts(s->rings, (uint32_t)(p - s->probes));
 	int err = report_counts(s, p, sink, &now);
@@ -681,8 +532,7 @@ static int bpf_stop(struct sampler *s, struct stream *sink)
 	int err = 0, end;
 
 	for (uint32_t i = 0; i < s->config.n_events; i++)
-		for (size_t k = 0; k < s->probes[i].n_fds; k++)
-			ioctl(s->probes[i].fds[k], PERF_EVENT_IOC_DISABLE, 0);
+		bpf_probe_disable(&s->probes[i]);
 	for (uint32_t i = 0; i < s->config.n_events; i++)
 		if (s->probes[i].kind == PERF_EVENT_WAITS && !err)
 			err = bpf_program_end_waits(s->probes[i].skel);
@@ -693,18 +543,20 @@ static int bpf_stop(struct sampler *s, struct stream *sink)
 /*
  * The kernel counts the events whatever else runs on the CPU. It does not count for which of them
  * it ran no program, except for tracepoints (report_missed()). With a frequency, it changes the
- * period of all events but clocks, so that the number of samples is not known.
+ * period of all events but clocks, so that the number of samples is not known. In a recording of
+ * the whole system, the clock of a CPU also counts while the CPU is idle, and nobody knows how long
+ * that was: some kernels do not run the program then.
  */
-static void account_probe(const struct probe *p, struct sampler_due *due)
+static void account_probe(const struct bpf_probe *p, bool system, struct sampler_due *due)
 {
 	switch (p->kind) {
 	case PERF_EVENT_CLOCK:
-		due->known = due->with_rests = is_whole_clock(p);
+		due->known = due->with_rests = is_whole_clock(p) && !system;
 		due->due = due->known ? read_events(p).running / clock_period(p) : 0;
 		break;
 	case PERF_EVENT_COUNT:
-		due->known = due->with_rests = !p->attr.freq;
-		due->due = p->attr.freq ? 0 : read_events(p).count / p->attr.sample_period;
+		due->known = due->with_rests = !p->attr.freq && !system;
+		due->due = due->known ? read_events(p).count / p->attr.sample_period : 0;
 		break;
 	case PERF_EVENT_TRACEPOINT:
 		due->known = bpf_counts_missed();
@@ -722,7 +574,7 @@ static void account_probe(const struct probe *p, struct sampler_due *due)
 static void bpf_account(struct sampler *s, struct sampler_due *due)
 {
 	for (uint32_t i = 0; i < s->config.n_events; i++)
-		account_probe(&s->probes[i], &due[i]);
+		account_probe(&s->probes[i], s->config.system, &due[i]);
 }
 
 static void bpf_shorten(struct sampler *s, uint32_t words)

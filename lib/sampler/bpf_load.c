@@ -87,6 +87,12 @@ static void set_constants(struct sampler_bpf *skel, const struct bpf_program_con
 	skel->rodata->kernel_stacks = !c->attr->exclude_kernel;
 	skel->rodata->beside_waits = c->beside_waits;
 	skel->rodata->wait_period = c->wait_period;
+	if (!c->system)
+		return;
+	skel->rodata->system_wide = 1;
+	skel->rodata->of_user = c->system->of_user;
+	skel->rodata->user = c->system->user;
+	skel->rodata->cgroup = c->system->cgroup;
 }
 
 /* Makes room for threads that wait. */
@@ -113,9 +119,9 @@ static void choose_programs(struct sampler_bpf *skel, const struct bpf_program_c
 	bpf_program__set_autoload(skel->progs.on_begin,
 				  waits && c->running && kernel_has("bpf_copy_from_user_task"));
 	bpf_program__set_autoload(skel->progs.on_end, waits);
-	bpf_program__set_autoload(skel->progs.on_fork, follows);
+	bpf_program__set_autoload(skel->progs.on_fork, follows && !c->system);
 	bpf_program__set_autoload(skel->progs.on_exec, follows);
-	bpf_program__set_autoload(skel->progs.on_exit, follows);
+	bpf_program__set_autoload(skel->progs.on_exit, follows && !c->system);
 }
 
 int bpf_program_load(const struct bpf_program_config *c, struct sampler_bpf **out,

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include "bpf/sampler.h"
 #include "sampler/perf_event.h"
+#include "sampler/sampler.h"
 #include "sampler.skel.h"
 #include "base/error.h"
 
@@ -14,10 +15,11 @@ struct bpf_program_config {
 	enum perf_event_kind kind;
 	const struct perf_event_attr *attr;
 	enum sampler_copy copy;
-	uint32_t number;      /* of the event */
-	uint64_t wait_period; /* ns; PERF_EVENT_WAITS only */
-	bool running;	      /* the process runs already; PERF_EVENT_WAITS only */
-	bool beside_waits;    /* an event of the recording is of this kind */
+	uint32_t number;		     /* of the event */
+	uint64_t wait_period;		     /* ns; PERF_EVENT_WAITS only */
+	bool running;			     /* the process runs already; PERF_EVENT_WAITS only */
+	const struct sampler_system *system; /* NULL: not the whole system */
+	bool beside_waits;		     /* an event of the recording is of this kind */
 	/* Programs of the same recording, whose maps they share; NULL: they are the first. */
 	const struct sampler_bpf *first;
 };

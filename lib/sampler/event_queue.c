@@ -20,10 +20,12 @@
 
 enum blob { BLOB_SAMPLE, BLOB_SIDEBAND };
 
-/* What the target was when sampling began: its name, another thread, or a mapping. */
+/* What a process was when sampling began: its name, another thread, or a mapping. */
 struct note {
-	pid_t tid; /* 0: a mapping */
-	uint64_t start, length, pgoff;
+	pid_t pid;
+	pid_t tid;    /* 0: a mapping */
+	pid_t parent; /* of a command; 0: not known */
+	uint64_t start, length, pgoff, ino;
 	char *name;
 };
 
@@ -34,11 +36,9 @@ struct event_queue {
 	struct kernel_stacks *kernel;
 	struct time_queue queue;
 	int epoll;
-	pid_t pid;
-	bool attached;
 	uint64_t start;
 	bool introduction_due, reattached;
-	struct note *notes; /* of a running target */
+	struct note *notes;
 	size_t n_notes;
 	event_queue_reattach *reattach;
 	void *reattach_ctx;
@@ -53,6 +53,15 @@ uint64_t event_queue_now(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
+static void free_notes(struct event_queue *s)
+{
+	for (size_t i = 0; i < s->n_notes; i++)
+		free(s->notes[i].name);
+	free(s->notes);
+	s->notes = NULL;
+	s->n_notes = 0;
+}
+
 void event_queue_close(struct event_queue *s)
 {
 	if (!s)
@@ -62,9 +71,7 @@ void event_queue_close(struct event_queue *s)
 	tls_offsets_free(s->places);
 	kernel_stacks_free(s->kernel);
 	time_queue_free(&s->queue);
-	for (size_t i = 0; i < s->n_notes; i++)
-		free(s->notes[i].name);
-	free(s->notes);
+	free_notes(s);
 	if (s->epoll >= 0)
 		close(s->epoll);
 	free(s);
@@ -104,7 +111,7 @@ fail:
 	return err;
 }
 
-/* ---- a running target --------------------------------------------------------------- */
+/* ---- running processes -------------------------------------------------------------- */
 
 static int add_note(struct event_queue *s, struct note note, const char *name)
 {
@@ -130,12 +137,15 @@ static struct event_queue *queue_of(struct stream *s)
 
 static int note_process(struct stream *s, const struct pcce_rec_process *rec, const char *comm)
 {
-	return add_note(queue_of(s), (struct note){.tid = (pid_t)rec->pid}, comm);
+	const pid_t pid = (pid_t)rec->pid;
+
+	return add_note(queue_of(s), (struct note){.pid = pid, .tid = pid}, comm);
 }
 
 static int note_thread(struct stream *s, const struct pcce_rec_thread *rec, const char *comm)
 {
-	return add_note(queue_of(s), (struct note){.tid = (pid_t)rec->tid}, comm);
+	return add_note(queue_of(s), (struct note){.pid = (pid_t)rec->pid, .tid = (pid_t)rec->tid},
+			comm);
 }
 
 static void hear_map(struct event_queue *s, const struct pcce_rec_map *rec, uint64_t pgoff,
@@ -149,36 +159,54 @@ static int note_map(struct stream *s, const struct pcce_rec_map *rec, uint64_t p
 {
 	hear_map(queue_of(s), rec, pgoff, path);
 	return add_note(queue_of(s),
-			(struct note){.start = rec->start, .length = rec->length, .pgoff = pgoff},
+			(struct note){.pid = (pid_t)rec->pid,
+				      .start = rec->start,
+				      .length = rec->length,
+				      .pgoff = pgoff,
+				      .ino = rec->vaddr},
 			path);
 }
 
-/* Reads what the target is, before any sample: it may end at any time. Later changes are in the
- * side band, which is open already. */
-static int look_at_target(struct event_queue *s)
+/* Reads what a process is, before any sample: it may end at any time. Later changes are in the side
+ * band, which is open already. */
+static int look_at_process(void *ctx, pid_t pid)
 {
 	static const struct stream_ops ops = {
 		.process = note_process, .thread = note_thread, .map = note_map};
+	struct event_queue *s = ctx;
 	struct ears notes = {{&ops, NULL}, s};
 	unsigned int threads = 0;
-	int err = process_tracker_snapshot(s->pid, s->start, &notes.stream);
+	size_t first = s->n_notes;
+	int err = process_tracker_snapshot(pid, s->start, &notes.stream);
 
-	for (size_t i = 0; i < s->n_notes; i++)
+	for (size_t i = first; i < s->n_notes; i++)
 		threads += s->notes[i].tid != 0;
-	return err ? err
-		   : process_tracker_add(s->follow, s->pid, threads ? threads : 1, "", s->start);
+	return err || !threads ? err
+			       : process_tracker_add(s->follow, pid, threads, s->notes[first].name,
+						     s->start);
 }
 
-int event_queue_begin(struct event_queue *s, pid_t pid, bool attached,
+int event_queue_begin(struct event_queue *s, const pid_t *pids, size_t n, bool attached,
 		      event_queue_reattach *reattach, void *ctx)
 {
-	s->pid = pid;
-	s->attached = attached;
+	int err = 0;
+
 	s->reattach = reattach;
 	s->reattach_ctx = ctx;
 	s->start = event_queue_now();
 	s->introduction_due = true;
-	return attached ? look_at_target(s) : process_tracker_add(s->follow, pid, 1, "", s->start);
+	if (!pids) {
+		process_tracker_all(s->follow);
+		return process_tracker_list(look_at_process, s);
+	}
+	for (size_t i = 0; i < n && attached && !err; i++)
+		err = look_at_process(s, pids[i]);
+	if (attached)
+		return err;
+	err = process_tracker_add(s->follow, *pids, 1, "", s->start);
+	return err ? err
+		   : add_note(s, (struct note){.pid = *pids, .tid = *pids, .parent = getpid()},
+			      "pcce-record");
 }
 
 int event_queue_watch(struct event_queue *s, int fd)
@@ -342,22 +370,22 @@ static int tell_note(struct event_queue *s, const struct note *n)
 	struct stream *sink = s->sink;
 
 	if (!n->tid)
-		return stream_map(sink, s->start, s->pid, n->start, n->length, n->pgoff, n->name);
-	if (n->tid == s->pid)
-		return stream_process(sink, s->start, s->pid, 0, 0, n->name);
-	return stream_thread(sink, s->start, s->pid, n->tid, n->name);
+		return stream_map(sink, s->start, n->pid, n->start, n->length, n->pgoff, n->ino,
+				  n->name);
+	if (n->tid == n->pid)
+		return stream_process(sink, s->start, n->pid, n->parent, 0, n->name);
+	return stream_thread(sink, s->start, n->pid, n->tid, n->name);
 }
 
-/* Tells the sink what the process is, before any other event. */
-static int introduce_process(struct event_queue *s)
+/* Tells the sink what the processes are, before any other event. */
+static int introduce_processes(struct event_queue *s)
 {
 	int err = 0;
 
 	s->introduction_due = false;
-	if (!s->attached)
-		return stream_process(s->sink, s->start, s->pid, getpid(), 0, "pcce-record");
 	for (size_t i = 0; i < s->n_notes && !err; i++)
 		err = tell_note(s, &s->notes[i]);
+	free_notes(s);
 	return err;
 }
 
@@ -367,7 +395,7 @@ int event_queue_flush(struct event_queue *s, struct stream *sink, uint64_t limit
 
 	s->sink = sink;
 	if (s->introduction_due)
-		err = introduce_process(s);
+		err = introduce_processes(s);
 	if (!err)
 		err = time_queue_flush(&s->queue, limit, deliver_item, s);
 	tls_offsets_retry(s->places);

@@ -33,9 +33,9 @@ void event_queue_close(struct event_queue *s);
  * set-uid program. Opens new events. 0 or -errno. */
 typedef int event_queue_reattach(void *ctx, const struct perf_sideband_event *exec);
 
-/* Starts following a process. attached: it was running before. reattach: NULL if the kernel never
- * removes events. 0 or -ENOMEM. */
-int event_queue_begin(struct event_queue *s, pid_t pid, bool attached,
+/* Starts following n processes; pids == NULL: all. attached: they were running before. reattach:
+ * NULL if the kernel never removes events. 0 or -ENOMEM. */
+int event_queue_begin(struct event_queue *s, const pid_t *pids, size_t n, bool attached,
 		      event_queue_reattach *reattach, void *ctx);
 
 /* Makes event_queue_wait() also return if this descriptor is readable. 0 or -errno. */

@@ -171,6 +171,11 @@ static int kmod_probe(const struct sampler_config *config, struct error *why)
 
 	if (err)
 		return err;
+	if (config->system || config->n_targets > 1) {
+		kmod_session_close(s.session);
+		return error_set(why, -EOPNOTSUPP,
+				 "it records one process and its children; use -b bpf as root");
+	}
 	err = make_setup(config, &s.setup, why);
 	if (!err)
 		err = check_module(&s, why);
@@ -269,7 +274,7 @@ static void open_counter(struct sampler *s)
 	enum perf_event_kind kind;
 	struct error why;
 
-	if (s->config.target || perf_event_make_attr(s->config.events, &attr, &kind, &why) ||
+	if (s->config.n_targets || perf_event_make_attr(s->config.events, &attr, &kind, &why) ||
 	    attr.type == PERF_TYPE_HARDWARE)
 		return;
 	s->counts_time = kind == PERF_EVENT_CLOCK;
@@ -294,10 +299,12 @@ static int kmod_sampler_start(struct sampler *s, pid_t pid, struct error *why)
 	/* The rings must be read in time even if the recorded threads keep all CPUs busy. If this
 	 * is not permitted, continue without it. */
 	setpriority(PRIO_PROCESS, 0, -10);
-	s->setup.pid = pid;
-	if (!s->config.target)
+	if (s->config.n_targets)
+		pid = s->config.targets[0];
+	else
 		s->setup.flags |= PCCE_KMOD_ON_EXEC;
-	err = event_queue_begin(s->delivery, pid, s->config.target, kmod_reattach, s);
+	s->setup.pid = pid;
+	err = event_queue_begin(s->delivery, &pid, 1, s->config.n_targets, kmod_reattach, s);
 	if (!err)
 		err = set_up_session(s);
 	if (!err)
@@ -309,7 +316,7 @@ static int kmod_sampler_start(struct sampler *s, pid_t pid, struct error *why)
 	if (!err)
 		err = kmod_session_start(s->session);
 	s->look_after = LOOK_NS;
-	s->look_at = s->config.target ? event_queue_now() + LOOK_NS : 0;
+	s->look_at = s->config.n_targets ? event_queue_now() + LOOK_NS : 0;
 	return err ? explain_session_error(s, err, why) : 0;
 }
 

@@ -147,7 +147,8 @@ struct comm_body {
 struct mmap2_body {
 	uint32_t pid, tid;
 	uint64_t addr, len, pgoff;
-	uint8_t id[24];
+	uint32_t maj, min;
+	uint64_t ino, generation;
 	uint32_t prot, flags;
 	char path[];
 };
@@ -206,6 +207,7 @@ static bool parse_record(const struct perf_event_header *h, struct perf_sideband
 		e->start = b->addr;
 		e->length = b->len;
 		e->pgoff = b->pgoff;
+		e->ino = b->ino;
 		e->name = b->path;
 		return true;
 	}

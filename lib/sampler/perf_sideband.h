@@ -24,6 +24,7 @@ struct perf_sideband_event {
 	pid_t pid, tid;
 	pid_t ppid, ptid;	       /* FORK */
 	uint64_t start, length, pgoff; /* MAP */
+	uint64_t ino;		       /* MAP: of the file */
 	uint64_t count;		       /* LOST: records */
 	const char *name;	       /* COMM, EXEC: comm; MAP: path; else "" */
 };

@@ -25,6 +25,7 @@ struct process {
 
 struct process_tracker {
 	struct process *processes;
+	bool all;
 };
 
 struct process_tracker *process_tracker_new(void)
@@ -76,6 +77,11 @@ int process_tracker_add(struct process_tracker *f, pid_t pid, unsigned int threa
 	return 0;
 }
 
+void process_tracker_all(struct process_tracker *f)
+{
+	f->all = true;
+}
+
 bool process_tracker_has(const struct process_tracker *f, pid_t pid)
 {
 	return followed_process(f, pid);
@@ -85,6 +91,7 @@ static int track_fork(struct process_tracker *f, const struct perf_sideband_even
 		      struct stream *sink)
 {
 	struct process *p = followed_process(f, e->pid), *parent = followed_process(f, e->ppid);
+	const char *comm;
 
 	if (p && e->time < p->since)
 		return 0;
@@ -97,11 +104,13 @@ static int track_fork(struct process_tracker *f, const struct perf_sideband_even
 	/* The number is in use again, and the end of its last process was missed. */
 	if (p && !parent)
 		forget_process(f, p);
-	if (!parent)
+	/* Without a number, a process is in another pid namespace. */
+	if (!parent && (!f->all || e->pid <= 0))
 		return 0;
-	if (process_tracker_add(f, e->pid, 1, parent->comm, e->time))
+	comm = parent ? parent->comm : "";
+	if (process_tracker_add(f, e->pid, 1, comm, e->time))
 		return -ENOMEM;
-	return stream_process(sink, e->time, e->pid, e->ppid, PCCE_PROCESS_FORK, parent->comm);
+	return stream_process(sink, e->time, e->pid, e->ppid, PCCE_PROCESS_FORK, comm);
 }
 
 int process_tracker_event(struct process_tracker *f, const struct perf_sideband_event *e,
@@ -114,6 +123,11 @@ int process_tracker_event(struct process_tracker *f, const struct perf_sideband_
 	if (e->type == SIDEBAND_FORK)
 		return track_fork(f, e, sink);
 	p = followed_process(f, e->pid);
+	if (!p && f->all && e->type == SIDEBAND_EXEC && e->pid > 0) { /* its fork was lost */
+		if (process_tracker_add(f, e->pid, 1, e->name, e->time))
+			return -ENOMEM;
+		p = followed_process(f, e->pid);
+	}
 	if (!p || e->time < p->since)
 		return 0;
 	switch (e->type) {
@@ -130,7 +144,8 @@ int process_tracker_event(struct process_tracker *f, const struct perf_sideband_
 		p->threads = 1;
 		return stream_process(sink, e->time, e->pid, 0, PCCE_PROCESS_EXEC, e->name);
 	case SIDEBAND_MAP:
-		return stream_map(sink, e->time, e->pid, e->start, e->length, e->pgoff, e->name);
+		return stream_map(sink, e->time, e->pid, e->start, e->length, e->pgoff, e->ino,
+				  e->name);
 	default:
 		return 0;
 	}
@@ -164,16 +179,17 @@ static int snapshot_maps(pid_t pid, uint64_t time, struct stream *sink)
 	if (!f)
 		return 0; /* the process has ended */
 	while (!err && getline(&line, &capacity, f) > 0) {
-		uint64_t start, end, offset;
+		uint64_t start, end, offset, ino;
 		char executable;
 		int at = 0;
 
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*c%*c%c%*c %" SCNx64 " %*s %*s %n",
-			   &start, &end, &executable, &offset, &at) < 4 ||
+		if (sscanf(line,
+			   "%" SCNx64 "-%" SCNx64 " %*c%*c%c%*c %" SCNx64 " %*s %" SCNu64 " %n",
+			   &start, &end, &executable, &offset, &ino, &at) < 5 ||
 		    !at || executable != 'x' || end <= start)
 			continue;
 		line[strcspn(line, "\n")] = 0;
-		err = stream_map(sink, time, pid, start, end - start, offset,
+		err = stream_map(sink, time, pid, start, end - start, offset, ino,
 				 line[at] ? line + at : "//anon");
 	}
 	free(line);
@@ -188,16 +204,15 @@ int process_tracker_snapshot(pid_t pid, uint64_t time, struct stream *sink)
 	int err;
 	DIR *d;
 
-	read_comm(pid, pid, comm);
-	err = stream_process(sink, time, pid, 0, 0, comm);
-	if (err)
-		return err;
-	err = snapshot_maps(pid, time, sink);
-	if (err)
-		return err;
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	d = opendir(path);
-	while (d && !err && (entry = readdir(d))) {
+	if (!d)
+		return 0;
+	read_comm(pid, pid, comm);
+	err = stream_process(sink, time, pid, 0, 0, comm);
+	if (!err)
+		err = snapshot_maps(pid, time, sink);
+	while (!err && (entry = readdir(d))) {
 		pid_t tid = (pid_t)atoi(entry->d_name);
 
 		if (tid <= 0 || tid == pid)
@@ -205,6 +220,19 @@ int process_tracker_snapshot(pid_t pid, uint64_t time, struct stream *sink)
 		read_comm(pid, tid, comm);
 		err = stream_thread(sink, time, pid, tid, comm);
 	}
+	closedir(d);
+	return err;
+}
+
+int process_tracker_list(int (*process)(void *ctx, pid_t pid), void *ctx)
+{
+	struct dirent *entry;
+	DIR *d = opendir("/proc");
+	int err = 0;
+
+	while (d && !err && (entry = readdir(d)))
+		if (atoi(entry->d_name) > 0)
+			err = process(ctx, (pid_t)atoi(entry->d_name));
 	if (d)
 		closedir(d);
 	return err;

@@ -14,6 +14,7 @@
 #define PCCE_SAMPLER_SAMPLER_H
 
 #include <errno.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,10 +29,22 @@ struct sampler_event {
 	uint64_t period;
 };
 
+/* A recording of the whole system is limited to these threads. */
+struct sampler_system {
+	const cpu_set_t *cpus; /* those on these CPUs; NULL: on all */
+	size_t cpus_size;      /* bytes */
+	bool of_user;	       /* those whose real user is `user` */
+	uid_t user;
+	uint64_t cgroup; /* those in the cgroup of this number, or in one below it; 0: in all */
+};
+
 struct sampler_config {
 	const struct sampler_event *events; /* n_events, at least one: those of -e */
 	uint32_t n_events;
-	pid_t target;	     /* the running process of -p; else 0 */
+	const pid_t *targets; /* the running processes of -p: n_targets */
+	size_t n_targets;
+	const struct sampler_system
+		*system;     /* record all processes; NULL: the command or targets */
 	const char *program; /* the command's file, if it was found; else NULL */
 	bool verify;
 	enum sampler_copy copy;
@@ -54,6 +67,12 @@ struct sampler_due {
 	uint64_t bursts, burst_ns, ns;
 	uint64_t skipped; /* adaptive bursts of threads that were skipped */
 };
+
+/* Whether what is recorded runs before the recording begins. */
+static inline bool sampler_is_running(const struct sampler_config *config)
+{
+	return config->n_targets || config->system;
+}
 
 /* For samplers that can have only one event: refuses others. 0 or -EOPNOTSUPP. */
 static inline int sampler_one_event(const struct sampler_config *config, struct error *why)
@@ -78,7 +97,7 @@ struct sampler_ops {
 	 * inherit. */
 	int (*prepare)(const struct sampler_config *config, struct sampler **out,
 		       struct error *why);
-	/* Starts sampling. pid: the command's process, stopped before its exec, or config->target.
+	/* Starts sampling. pid: the command's process, stopped before its exec; 0: there is none.
 	 */
 	int (*start)(struct sampler *s, pid_t pid, struct error *why);
 	/* Optional. The command has been released: its exec has succeeded. */

@@ -110,11 +110,14 @@ static int self_probe(const struct sampler_config *config, struct error *why)
 		return error_set(why, -EOPNOTSUPP,
 				 "it samples only instrumented threads, so it does not support "
 				 "--frames=all; use -b bpf or kmod as root");
-	if (config->target)
+	if (config->system)
+		return error_set(why, -EOPNOTSUPP,
+				 "it samples only the program that it starts; use -b bpf as root");
+	if (config->n_targets)
 		return error_set(why, -EOPNOTSUPP,
 				 "it cannot attach to the running process %d; start the command "
 				 "with pcce-record, or use -b bpf as root",
-				 (int)config->target);
+				 (int)config->targets[0]);
 	err = self_allocations_probe(config, why);
 	if (err || samples_allocations(config))
 		return err;
@@ -434,7 +437,7 @@ static int take_ring_record(struct sampler *s, struct ring *ring, struct stream 
 		    m->length == 0 || m->start + m->length < m->start)
 			return bad_record(sink);
 		return stream_map(sink, m->time, (pid_t)translate_pid(s, ring, m->pid), m->start,
-				  m->length, m->pgoff, path);
+				  m->length, m->pgoff, 0, path);
 	}
 	default:
 		return 0;

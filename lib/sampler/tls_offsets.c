@@ -170,7 +170,7 @@ void tls_offsets_retry(struct tls_offsets *p)
 
 void tls_offsets_program(struct tls_offsets *p, const char *path)
 {
-	int fd = mapped_file_open(0, 0, 0, path);
+	int fd = mapped_file_open(0, 0, 0, path, 0);
 	struct file *f;
 
 	if (fd < 0)
@@ -184,7 +184,8 @@ void tls_offsets_program(struct tls_offsets *p, const char *path)
 void tls_offsets_map(struct tls_offsets *p, pid_t pid, uint64_t start, uint64_t length,
 		     uint64_t pgoff, const char *path)
 {
-	int fd = path[0] == '/' && path[1] != '/' ? mapped_file_open(pid, start, length, path) : -1;
+	int fd = path[0] == '/' && path[1] != '/' ? mapped_file_open(pid, start, length, path, 0)
+						  : -1;
 	uint64_t vaddr;
 	struct file *f;
 

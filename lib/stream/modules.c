@@ -194,8 +194,8 @@ static void warn_of_too_many(struct record_modules *m, const char *path, int err
 /* Finds or adds the module of a mapping. *vaddr: the link-time address that start corresponds to.
  * *out is NULL for memory that is not a file. 0, -ENOMEM, or the writer's error. */
 static int module_of_map(struct record_modules *m, pid_t pid, uint64_t start, uint64_t length,
-			 uint64_t pgoff, const char *path, const struct record_module **out,
-			 uint64_t *vaddr)
+			 uint64_t pgoff, uint64_t ino, const char *path,
+			 const struct record_module **out, uint64_t *vaddr)
 {
 	bool vdso = !strcmp(path, VDSO);
 	struct entry *e = NULL;
@@ -208,7 +208,7 @@ static int module_of_map(struct record_modules *m, pid_t pid, uint64_t start, ui
 	if (!vdso && !is_file(path))
 		return 0;
 	if (!vdso)
-		fd = mapped_file_open(pid, start, length, path);
+		fd = mapped_file_open(pid, start, length, path, ino);
 	warn_of_too_many(m, path, fd);
 	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
 		close(fd);
@@ -259,9 +259,10 @@ static int find_mapped(struct stream *s, const struct pcce_rec_map *rec, uint64_
 	if (!path)
 		return stream_pass(s->next, map, rec, pgoff, path);
 	r = module_of_map((struct record_modules *)s, (pid_t)rec->pid, rec->start, rec->length,
-			  pgoff, path, &module, &vaddr);
+			  pgoff, rec->vaddr, path, &module, &vaddr);
 	if (r)
 		return r;
+	found.vaddr = 0;
 	if (module) {
 		found.module = module->index;
 		found.vaddr = vaddr;
@@ -274,7 +275,7 @@ static int find_recorded(struct stream *s, const struct pcce_rec_module *rec, co
 {
 	const struct record_module *module;
 	uint64_t vaddr;
-	int r = module_of_map((struct record_modules *)s, 0, 0, 0, 0, path, &module, &vaddr);
+	int r = module_of_map((struct record_modules *)s, 0, 0, 0, 0, 0, path, &module, &vaddr);
 
 	return r ? r : stream_pass(s->next, module, rec, path);
 }

@@ -57,8 +57,9 @@ struct stream {
 struct stream_ops {
 	int (*process)(struct stream *s, const struct pcce_rec_process *rec, const char *comm);
 	int (*thread)(struct stream *s, const struct pcce_rec_thread *rec, const char *comm);
-	/* path: what a sampler knows instead of the number of the module; else NULL. pgoff: file
-	 * offset of the start of the executable mapping. */
+	/* path: what a sampler knows instead of the number of the module; rec->vaddr is then the
+	 * number of the file's inode, or 0 if it is not known. Else NULL. pgoff: file offset of the
+	 * start of the executable mapping. */
 	int (*map)(struct stream *s, const struct pcce_rec_map *rec, uint64_t pgoff,
 		   const char *path);
 	int (*module)(struct stream *s, const struct pcce_rec_module *rec, const char *path);
@@ -160,13 +161,14 @@ static inline int stream_thread(struct stream *to, uint64_t time, pid_t pid, pid
 	return stream_pass(to, thread, &rec, comm);
 }
 
-/* An executable mapping of a file. pgoff: file offset of start. */
+/* An executable mapping of a file. pgoff: file offset of start. ino: of the file; 0: not known. */
 static inline int stream_map(struct stream *to, uint64_t time, pid_t pid, uint64_t start,
-			     uint64_t length, uint64_t pgoff, const char *path)
+			     uint64_t length, uint64_t pgoff, uint64_t ino, const char *path)
 {
 	const struct pcce_rec_map rec = {.time = time,
 					 .start = start,
 					 .length = length,
+					 .vaddr = ino,
 					 .pid = (uint32_t)pid,
 					 .module = PCCE_MODULE_NONE};
 

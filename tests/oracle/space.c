@@ -107,7 +107,7 @@ static uint32_t identity_of(const struct file *f)
 
 static struct file *open_file(pid_t pid, uint64_t start, uint64_t length, const char *path)
 {
-	int fd = path[0] == '/' ? mapped_file_open(pid, start, length, path) : -1;
+	int fd = path[0] == '/' ? mapped_file_open(pid, start, length, path, 0) : -1;
 	char *key = NULL;
 	const struct elf_section *table = NULL;
 	struct error why;

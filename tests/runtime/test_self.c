@@ -355,7 +355,11 @@ int main(int argc, char **argv)
 
 	const struct sampler_event events[] = {{.name = "cpu-clock", .frequency = 99},
 					       {.name = "page-faults", .frequency = 99}};
-	const struct sampler_config pid = {.events = events, .n_events = 1, .target = 1},
+	const pid_t init = 1;
+	const struct sampler_config pid = {.events = events,
+					   .n_events = 1,
+					   .targets = &init,
+					   .n_targets = 1},
 				    event = {.events = events + 1, .n_events = 1},
 				    both = {.events = events, .n_events = 2};
 	struct error why = {0}, why2 = {0}, why3 = {0};

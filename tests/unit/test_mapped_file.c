@@ -52,9 +52,9 @@ static ino_t map_file(const char *name)
 }
 
 /* Returns the inode of the file, or 0. */
-static ino_t mapped_as(const char *path)
+static ino_t mapped_numbered(const char *path, ino_t ino)
 {
-	int fd = mapped_file_open(getpid(), start, BYTES, path);
+	int fd = mapped_file_open(getpid(), start, BYTES, path, ino);
 	struct stat st;
 
 	if (fd < 0)
@@ -63,6 +63,11 @@ static ino_t mapped_as(const char *path)
 		st.st_ino = 0;
 	close(fd);
 	return st.st_ino;
+}
+
+static ino_t mapped_as(const char *path)
+{
+	return mapped_numbered(path, 0);
 }
 
 int main(void)
@@ -78,6 +83,8 @@ int main(void)
 	two = map_file("two");
 	tap_ok(mapped_as(path_of("two")) == two, "the next file there", " ");
 	tap_ok(mapped_as(path_of("one")) == one, "the earlier one, by its name", " ");
+	tap_ok(mapped_numbered(path_of("one"), one) == one, "... which has its number", " ");
+	tap_ok(!mapped_numbered(path_of("one"), two), "a name of another file", " ");
 	unlink(path_of("one"));
 	tap_ok(!mapped_as(path_of("one")),
 	       "the earlier one, whose name is gone, is not the next one", " ");

@@ -98,6 +98,7 @@ for name in $workloads; do
 		$(words "$top/tests/workloads/$name.c" flags) -DBURN_DIVISOR=$divisor
 done
 vm_instrumented "$top/tests/workloads/threads.c" long -pthread
+vm_instrumented "$top/tests/e2e/system/work.c" work
 check "what makes the module look old is built" $CC -O2 -Wall -Wextra -Werror -shared -fPIC \
 	-I"$top/include" "$top/tests/vm/old_module.c" -o old_module.so
 vm_add old_module.so /t/old_module.so
@@ -134,7 +135,7 @@ vm_results
 
 # ---- what has been recorded -----------------------------------------------------------------
 
-for sampler in kmod bpf hot hot.kmod; do vm_truth $sampler; done
+for sampler in kmod bpf hot hot.kmod system; do vm_truth $sampler; done
 filter_results
 
 # Kernels with preemptible BPF programs leave events out.  Each must be counted.
@@ -146,6 +147,24 @@ is "events of other processes are no loss" "$(stat_of "$vm_out/beside.bpf" lost)
 
 recording_is_exact "a running process: all samples exact" "$vm_out/attached.kmod" 10
 recording_is_exact "a set-uid program: all samples exact" "$vm_out/set-uid.kmod" 10
+
+# exact_commands DATA COMMAND...: each has exact samples, and no others than those outside
+exact_commands() {
+	local data=$vm_out/$1 name exact
+	shift
+	for name; do
+		exact=$(pcce-report -q -i "$data" --pid="$name" --stats |
+			awk '{ n[$1] = $2 } END { print n["samples:"] - n["outside:"] == n["exact:"] ? n["exact:"] : 0 }')
+		check "${data##*/}: $name: $exact samples, all exact" [ "$exact" -ge 10 ]
+	done
+}
+exact_commands system.bpf recursion work
+exact_commands several.bpf work
+exact_commands user.bpf recursion
+is "several.bpf: two processes" "$(pcce-report -q -i "$vm_out/several.bpf" --format=commands |
+	awk '$5 == "work" { print $4 }')" 2
+check "system.bpf: threads of the kernel have its stack" sh -c \
+	"pcce-report -q -i '$vm_out/system.bpf' --format=folded | grep ';ret_from_fork[^ ]*;kthread;'"
 
 while read -r name sampler; do
 	source=$top/tests/workloads/$name.c data=$vm_out/$name.$sampler

@@ -60,6 +60,8 @@ _pcce_value() {
 		_pcce_words "$(_pcce_events "${path/%check/record}")"
 		;;
 	*record--pid | *record-p) _pcce_words "$(cd /proc && printf '%s\n' [0-9]*)" ;;
+	*record--uid | *record-u) mapfile -t COMPREPLY < <(compgen -u -- "$cur") ;;
+	*record--cgroup | *record-G | *record--cpu | *record-C | *record--duration) ;;
 	*--pid | *--tid | *--comm | *--event | *--time | *--focus | *--ignore | *--under) ;;
 	*report--hot | *record--hot | *compare--phi | *--min-percent | *--max-depth | *--max-rows | *diff--lines | *diff-n) ;;
 	*--count | *record-c | *--frequency | *record-F) ;;
@@ -77,9 +79,9 @@ _pcce_command_at() {
 			[ "$i" -lt "$COMP_CWORD" ] && echo $((i + 1))
 			return
 			;;
-		-[ceFobp] | =) i=$((i + 1)) ;;
+		-[ceFobpCuG] | =) i=$((i + 1)) ;;
 		-*) [ "${COMP_WORDS[i + 1]-}" = = ] || case ${COMP_WORDS[i]} in
-			--sampler | --engine | --event | --frequency | --output | --pid) i=$((i + 1)) ;;
+			--sampler | --engine | --event | --frequency | --output | --pid | --cpu | --uid | --cgroup | --duration) i=$((i + 1)) ;;
 			esac ;;
 		*)
 			[ -n "${COMP_WORDS[i]}" ] && echo "$i"

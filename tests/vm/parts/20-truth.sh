@@ -14,3 +14,4 @@ truth kmod -b kmod
 truth bpf -b bpf
 truth hot -b bpf --hot
 truth hot.kmod -b kmod --hot
+truth system -b bpf -a
