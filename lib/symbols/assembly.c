@@ -33,7 +33,7 @@ static int open_assembly_file(const char *path, const uint8_t *id, size_t id_siz
 		.section_address = dwfl_offline_section_address,
 	};
 	const unsigned char *bits;
-	int fd = mapped_file_open(0, 0, 0, path), n;
+	int fd = mapped_file_open(0, 0, 0, path, 0), n;
 	GElf_Addr at;
 
 	if (fd < 0)
