@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/mapped_file.h"
 #include "symbols/assembly.h"
+#include "symbols/debuginfo.h"
 
 #define LARGEST_FUNCTION (1 << 20) /* bytes */
 
@@ -24,12 +25,39 @@ struct reader {
 	struct assembly *to;
 };
 
+/* Finds debug information as the rest of pcce does. libdwfl itself would ask debuginfod's servers,
+ * and wait for a FIFO that has the name. Without file_name, it searches a part that is shared. */
+static int find_debug_file(Dwfl_Module *module, void **user, const char *name, Dwarf_Addr base,
+			   const char *file_name, const char *link, GElf_Word checksum, char **path)
+{
+	Elf *elf, *debug = NULL;
+	const unsigned char *id;
+	GElf_Addr bias, at;
+	int n, own, fd;
+
+	(void)user, (void)name, (void)base, (void)link, (void)checksum;
+	elf = file_name ? dwfl_module_getelf(module, &bias) : NULL;
+	if (!elf)
+		return -1;
+	n = dwfl_module_build_id(module, &id, &at);
+	fd = n > 0 ? debuginfo_open(id, (size_t)n, &debug) : -1;
+	own = fd < 0 ? mapped_file_open(0, 0, 0, file_name) : -1;
+	if (own >= 0) {
+		fd = debuginfo_open_link(own, elf, &debug);
+		close(own);
+	}
+	if (debug)
+		elf_end(debug);
+	*path = NULL;
+	return fd;
+}
+
 static int open_assembly_file(const char *path, const uint8_t *id, size_t id_size, struct reader *r,
 			      struct error *why)
 {
 	static const Dwfl_Callbacks callbacks = {
 		.find_elf = dwfl_build_id_find_elf,
-		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.find_debuginfo = find_debug_file,
 		.section_address = dwfl_offline_section_address,
 	};
 	const unsigned char *bits;
@@ -115,6 +143,31 @@ static int disassemble_function(struct reader *r, GElf_Addr start, size_t size, 
 	return status;
 }
 
+/* Returns the size of a symbol that has none, as functions of assembly: to the next one, or to the
+ * end of the section. */
+static GElf_Xword size_to_next(const struct reader *r, GElf_Addr start)
+{
+	GElf_Addr offset = start, bias;
+	Elf_Scn *section = dwfl_module_address_section(r->module, &offset, &bias);
+	GElf_Shdr header;
+	GElf_Xword size;
+
+	if (!section || !gelf_getshdr(section, &header) || offset > header.sh_size)
+		return 0;
+	size = header.sh_size - offset;
+	for (int i = 1; i < dwfl_module_getsymtab(r->module); i++) {
+		GElf_Sym symbol;
+		GElf_Addr at;
+		const char *name =
+			dwfl_module_getsym_info(r->module, i, &symbol, &at, NULL, NULL, NULL);
+
+		if (name && *name && GELF_ST_TYPE(symbol.st_info) <= STT_FUNC && at > start &&
+		    at - start < size)
+			size = at - start;
+	}
+	return size;
+}
+
 static int disassemble_functions(struct reader *r, const uint64_t *vaddrs, size_t n)
 {
 	uint64_t end = 0; /* of the last function */
@@ -123,19 +176,24 @@ static int disassemble_functions(struct reader *r, const uint64_t *vaddrs, size_
 		GElf_Sym symbol;
 		GElf_Off offset;
 		const char *name;
+		uint64_t start;
 		int status;
 
 		if (vaddrs[i] < end)
 			continue;
 		name = dwfl_module_addrinfo(r->module, vaddrs[i] + r->bias, &offset, &symbol, NULL,
 					    NULL, NULL);
+		if (name && !symbol.st_size)
+			symbol.st_size = size_to_next(r, vaddrs[i] + r->bias - offset);
 		if (!name || offset >= symbol.st_size || symbol.st_size > LARGEST_FUNCTION)
 			continue;
-		status =
-			disassemble_function(r, vaddrs[i] + r->bias - offset, symbol.st_size, name);
+		/* A function that another one is inside of continues behind that. */
+		start = vaddrs[i] - offset > end ? vaddrs[i] - offset : end;
+		symbol.st_size -= start - (vaddrs[i] - offset);
+		status = disassemble_function(r, start + r->bias, symbol.st_size, name);
 		if (status)
 			return status;
-		end = vaddrs[i] - offset + symbol.st_size;
+		end = start + symbol.st_size;
 	}
 	return 0;
 }

@@ -25,6 +25,7 @@ struct page {
 	uint32_t module, name;
 	struct sampled *samples; /* by address */
 	size_t n_samples;
+	bool outside; /* there are samples whose instructions no file has */
 	struct view_instruction *rows;
 	struct view_list list;
 	struct source_file source; /* of source_name, the last file */
@@ -44,9 +45,12 @@ static int add_cell(void *ctx, const struct profile_cell *cell)
 	const struct cct_key *key = s->p->tree.nodes[cell->node].key;
 	struct page *to = s->to;
 
-	if (key->name != to->name || key->module != to->module || !cell->place.vaddr ||
-	    cell->place.module != to->module)
+	if (key->name != to->name || key->module != to->module)
 		return 0;
+	if (!cell->place.vaddr || cell->place.module != to->module) {
+		to->outside |= cell->weight != 0;
+		return 0;
+	}
 	if (array_grow(&to->samples, to->n_samples, sizeof(*to->samples)))
 		return -ENOMEM;
 	to->samples[to->n_samples++] = (struct sampled){cell->place.vaddr, cell->weight};
@@ -220,8 +224,10 @@ static int read_assembly(const struct view *v, struct page *page, struct error *
 		return r;
 	join_samples(page);
 	if (!page->n_samples)
-		return error_set(why, -ENOENT, "cannot show the code of %s: no sample is in it",
-				 symbol_table_shown(p->names, page->name));
+		return error_set(why, -ENOENT, "cannot show the code of %s: %s",
+				 symbol_table_shown(p->names, page->name),
+				 page->outside ? "it is of the kernel, or in no file"
+					       : "no sample is in it");
 	vaddrs = malloc(page->n_samples * sizeof(*vaddrs));
 	if (!vaddrs)
 		return -ENOMEM;

@@ -352,6 +352,62 @@ strip loop
 start "pcce-report -i loop.data" 120 40
 keys 3 A
 shows "no symbols: said" 'cannot find the function in /.*/loop: its symbols were removed'
+# A FIFO has the name of the debug information.
+: >link.debug
+objcopy --add-gnu-debuglink=link.debug loop
+rm link.debug
+mkfifo link.debug
+keys q
+start "pcce-report -i loop.data" 120 40
+keys 3 A
+shows "a FIFO instead of debug information: not read" 'cannot find the function in /.*/loop: its'
+keys q
+rm link.debug
+objcopy --only-keep-debug kept link.debug
+strip loop
+objcopy --remove-section=.gnu_debuglink --add-gnu-debuglink=link.debug loop
+start "pcce-report -i loop.data" 120 40
+keys 3 A
+shows "the debug information beside it" 'loop.c:[25]  .*'
+keys q
+# Functions of assembly: one inside another, and one without a size.
+cat >parts.s <<'END'
+	.globl outer, within, sizeless
+	.type outer, @function
+	.type within, @function
+	.type sizeless, @function
+outer:	mov $200000000, %ecx
+1:	dec %ecx
+	jnz 1b
+within:	mov $200000000, %ecx
+2:	sub $1, %ecx
+	jnz 2b
+	.size within, .-within
+	mov $200000000, %ecx
+3:	add $-1, %ecx
+	jnz 3b
+	ret
+	.size outer, .-outer
+sizeless: mov $200000000, %ecx
+4:	lea -1(%ecx), %ecx
+	test %ecx, %ecx
+	jnz 4b
+	ret
+	.section .note.GNU-stack, "", @progbits
+END
+printf 'void outer(void), sizeless(void);int main(void) { outer(); sizeless(); }' >parts.c
+# shellcheck disable=SC2086 # lists of flags
+check "functions of assembly" \
+	sh -c "$CC -O1 -g $cflags parts.c parts.s $ldflags -o parts && pcce-record -q -b self -o parts.data -- ./parts"
+start "pcce-report -i parts.data" 100 40
+keys / o u t e r Enter 3 A
+shows "a function around another: its beginning" 'decl '
+shows "... its end" 'addl '
+keys q q
+start "pcce-report -i parts.data" 100 40
+shows "functions of assembly have contexts" 'main'
+keys 3 / s i z e l e s s Enter A
+shows "a function without a size" '^ *[1-9][0-9.]*%  *[0-9a-f]*  *testl '
 keys q
 
 # ---- terminals -----------------------------------------------------------------------
