@@ -224,7 +224,8 @@ headers=$($compiler -print-file-name=plugin)/include
 echo '#error' >>$headers/gcc-plugin.h
 dpkg-trigger --no-await /usr/lib/gcc/x86_64-linux-gnu
 dpkg --triggers-only --pending >broken.log 2>&1
-grep "^build-plugins: cannot build the plugin for $compiler: .*/var/log/pcce-plugin.log" broken.log
+grep "^build-plugins: cannot build the plugin for $compiler: .*/var/log/pcce-plugin-$compiler.log" broken.log
+test ! -e /usr/lib/pcce/$compiler
 sed -i '$d' $headers/gcc-plugin.h
 echo '/* another build */' >>$headers/plugin-version.h
 /usr/lib/pcce/build-plugins >update.log
@@ -243,6 +244,37 @@ test ! -e /usr/lib/pcce/$compiler
 dpkg -P pcce pcce-gcc-source
 test ! -e /usr/lib/pcce
 END
+# First without a package: one of two builds fails, or there is no space for a plugin.
+mkdir -p by/source/scripts by/lib by/tools
+sed -e "s|@SOURCE@|$PWD/by/source|; s|@LIBDIR@|$PWD/by/lib|; s|=/var/log/|=$PWD/by/|" \
+	"$top/plugin/install/build-plugins.in" >by/build-plugins
+echo 1 >by/source/VERSION
+printf '#!/bin/sh\nprintf "gcc-91\\ngcc-92\\n"\n' >by/source/scripts/gcc-ok
+printf '#!/bin/sh\n%s\n' 'case $* in *GCCS=gcc-91*) echo "no good"; exit 1; esac' \
+	'for plugin; do :; done' 'mkdir -p "${plugin%/*}" && echo plugin >"$plugin"' >by/tools/make
+printf '#!/bin/sh\n[ ! -e %s/full ] && cp "$4" "$3"\n' "$PWD/by" >by/tools/strip
+printf '#!/bin/sh\necho %s/headers\n' "$PWD/by" | tee by/tools/gcc-91 >by/tools/gcc-92
+mkdir -p by/headers/include
+chmod +x by/source/scripts/gcc-ok by/tools/*
+build_plugins() { (umask 077; PATH=$PWD/by/tools:$PATH sh by/build-plugins "$@") >by/out 2>&1; }
+build_plugins
+is "a plugin that cannot be built: exit status" $? 1
+is "... its messages are kept when the next one is built" "$(cat by/pcce-plugin-gcc-91.log)" "no good"
+is "... that one is for all users" \
+	"$(stat -c %a by/lib/gcc-92 by/lib/gcc-92/pcce_plugin.so | tr '\n' ' ')" "755 644 "
+echo 2 >by/source/VERSION
+: >by/full
+build_plugins
+is "... nothing stays of an old plugin if there is no space for the new one" \
+	"$(ls by/lib)" ""
+rm by/full
+build_plugins
+printf '#!/bin/sh\nexit 1\n' >by/source/scripts/gcc-ok
+build_plugins
+check "... plugins stay if it is not known which compilers are there" test -e by/lib/gcc-92
+build_plugins --remove
+is "... nothing stays when they are removed" "$(ls by/lib by/*.log 2>/dev/null)" "by/lib:"
+
 cp "$(printf %s "$out"/deb/pcce-gcc-source_*_all.deb)" pcce-gcc-source.deb
 # Another supported GCC that this system's archive has and that is not installed.
 other=
