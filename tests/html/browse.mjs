@@ -268,6 +268,9 @@ await test('the source has the cost of each line, and leads to what a line calls
 	await page.waitForFunction(() => document.documentElement.dataset.ready);
 	is(await text(page, '.subject'), 'eval', 'the address keeps it');
 	is((await lines()).join() === all.join(), false);
+	await press(page, 'Escape');
+	await until(page, all, lines, 'no longer zoomed:');
+	is(await page.getByText('Only in the zoomed frame').isDisabled(), true);
 	await functions.getByText(/strlen/).click();
 	like(await text(page, '.source + .message'), /No line of this function is known/);
 	await tab(page, 'Flame graph');

@@ -19,8 +19,11 @@ function render(before) {
 	if (changed('view') || !view) openView();
 	else {
 		const shape = ['up', 'colour', 'width', 'busy', 'here'],
-			redraw = [...SHAPE, ...SELECTION, ...shape].some(changed);
-		view.refresh(redraw || (state.only && changed('query')), changed);
+			redraw =
+				[...SHAPE, ...SELECTION, ...shape].some(changed) ||
+				(state.only && changed('query')) ||
+				(state.view === 'source' && changed('zoom'));
+		view.refresh(redraw, changed);
 	}
 	if ([...SHAPE, ...SELECTION, 'view', 'full'].some(changed)) showDetails();
 	paintLegend();
