@@ -41,7 +41,7 @@ static int find_debug_file(Dwfl_Module *module, void **user, const char *name, D
 		return -1;
 	n = dwfl_module_build_id(module, &id, &at);
 	fd = n > 0 ? debuginfo_open(id, (size_t)n, &debug) : -1;
-	own = fd < 0 ? mapped_file_open(0, 0, 0, file_name) : -1;
+	own = fd < 0 ? mapped_file_open(0, 0, 0, file_name, 0) : -1;
 	if (own >= 0) {
 		fd = debuginfo_open_link(own, elf, &debug);
 		close(own);
@@ -62,7 +62,9 @@ static int open_assembly_file(const char *path, const uint8_t *id, size_t id_siz
 	};
 	const unsigned char *bits;
 	int fd = mapped_file_open(0, 0, 0, path, 0), n;
+	GElf_Ehdr head;
 	GElf_Addr at;
+	Elf *elf;
 
 	if (fd < 0)
 		return error_set(why, fd, "cannot read %s: %s", path, strerror(-fd));
@@ -70,9 +72,14 @@ static int open_assembly_file(const char *path, const uint8_t *id, size_t id_siz
 	r->module = r->to->dwfl ? dwfl_report_offline(r->to->dwfl, "", path, fd) : NULL;
 	if (!r->module)
 		close(fd);
-	if (!r->module || dwfl_report_end(r->to->dwfl, NULL, NULL) ||
-	    !dwfl_module_getelf(r->module, &r->bias))
+	elf = r->module && !dwfl_report_end(r->to->dwfl, NULL, NULL)
+		      ? dwfl_module_getelf(r->module, &r->bias)
+		      : NULL;
+	if (!elf)
 		return error_set(why, -EIO, "cannot read %s: %s", path, dwfl_errmsg(-1));
+	if (!gelf_getehdr(elf, &head) || head.e_machine != EM_X86_64)
+		return error_set(why, -EOPNOTSUPP,
+				 "cannot show the code of %s: it is not for x86-64", path);
 	n = dwfl_module_build_id(r->module, &bits, &at);
 	if (id_size && (n != (int)id_size || memcmp(bits, id, id_size) != 0))
 		return error_set(
