@@ -39,8 +39,7 @@ struct {
 #define NAMESPACES 33 /* 1 + the kernel's MAX_PID_NS_LEVEL */
 
 /* Returns the recorder's number of a thread in a pid namespace below the recorder's. address: that
- * of its struct pid. Not static, as copy_stack_part() in
- * take_sample.h. */
+ * of its struct pid. Not static, as copy_stack_part() in take_sample.h. */
 __noinline __u32 recorder_pid(__u64 address)
 {
 	struct pid *pid = (struct pid *)address;
