@@ -79,7 +79,6 @@ refuses "pcce-record -g" "cannot use -g: every sample has its whole calling cont
 	pcce-record -g -- /bin/true
 refuses "pcce-record --call-graph" "cannot use --call-graph: every sample has its whole calling context; leave it out" \
 	pcce-record --call-graph dwarf -- /bin/true
-refuses "pcce-record -a" "cannot record all processes: name a command, or a process with -p" pcce-record -a
 refuses "pcce-record -o -" "cannot write the recording to standard output: the command writes there; name a file with -o" \
 	pcce-record -b self -o - -- /bin/echo text
 refuses "pcce-encode -o -" "cannot write the encoded file to standard output; name a file with -o" \
