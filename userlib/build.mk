@@ -41,10 +41,10 @@ USERLIB_C := stack/segments stack/restore_far stack/stack_state stack/stack_swit
 	threads/main_exit interpose/signal_mask interpose/handler interpose/sysv_signal \
 	interpose/prctl interpose/fork interpose/clone base/confined interpose/redirect \
 	stack/unknown self/sampler self/state self/signal self/altstack self/source \
-	self/sample self/allocation self/live self/ledger self/modules self/ring \
-	base/local_libc base/linker_object contexts/capture contexts/context_id contexts/stack_id \
-	contexts/modules contexts/set contexts/on_context contexts/words contexts/dictionary \
-	contexts/crash contexts/crash_stack base/quiet_write
+	self/sample self/allocation self/modules self/ring base/local_libc base/linker_object \
+	contexts/capture contexts/context_id contexts/stack_id contexts/modules contexts/set \
+	contexts/on_context contexts/words contexts/dictionary contexts/crash \
+	contexts/crash_stack base/quiet_write
 # Assembly files of every executable's runtime, in front of the C files.
 USERLIB_S := stack/pushpop stack/leaf_entry interpose/signal_entry self/sampling_entry \
 	interpose/syscall_stub interpose/vfork_stub interpose/clone_stub threads/thread_body \
@@ -186,8 +186,10 @@ $(LIBDIR)/libpcce-verify.so: $(call userlib_objects,self/verify base/linker_obje
 
 # Its functions are the program's, so their return addresses count.
 $(USERLIB_OBJ)/malloc/hooks.o: USERLIB_CFLAGS += -O2 -fno-optimize-sibling-calls -fno-builtin
+$(USERLIB_OBJ)/malloc/live.o $(USERLIB_OBJ)/malloc/ledger.o: USERLIB_CFLAGS += -O2
 
-$(LIBDIR)/libpcce-malloc.so: $(call userlib_objects,malloc/hooks malloc/poisson)
+$(LIBDIR)/libpcce-malloc.so: $(call userlib_objects,malloc/hooks malloc/poisson malloc/live \
+		malloc/ledger)
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) -shared -Wl,-soname,libpcce-malloc.so -Wl,-z,now -o $@ $^

@@ -59,7 +59,6 @@ struct pcce_thread {
 	uint64_t *stack;      /* verify mode and copies: room for PCCE_SELF_STACK words */
 	uint64_t quiet_until; /* verify mode: no sample before this time */
 	uint32_t skipped;     /* verify mode: periods that passed meanwhile */
-	bool following;	      /* it holds a lock of self/live.c */
 	uint64_t serial;      /* of the thread in its process, if allocations are sampled */
 	/* Verify mode: the address in the thread's first frame; 0: not known. */
 	uint64_t outermost;

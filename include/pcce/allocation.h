@@ -2,8 +2,8 @@
 /*
  * Defines what libpcce-malloc.so asks of the runtime. pcce-record -e malloc puts this library
  * before the C library. It defines malloc(), free() and their kin, calls the next ones, and tells
- * the runtime what was allocated and freed. A program that was built with an older pcce does not
- * export these functions.
+ * the runtime what was allocated. It knows itself what is live, and adds that up in the counters of
+ * the runtime. A program that was built with an older pcce does not export these functions.
  *
  * All of them keep errno, call nothing of the program, and wait for nothing that could wait for
  * them.
@@ -13,35 +13,30 @@
 
 #include <linux/types.h>
 
-/* An allocation that is followed until it is freed. */
-struct pcce_allocation {
-	__u64 bytes;   /* the weight of its sample */
-	__u32 counter; /* 1 + the number of its context's counter; 0: it is not followed */
-	__u32 reserved;
+struct pcce_self_ring;
+struct pcce_self_counter;
+
+/* Where a process counts its allocations (include/pcce/selfring.h). */
+struct pcce_allocation_sums {
+	struct pcce_self_ring *ring;
+	struct pcce_self_counter *counters; /* NULL: it does not, or does no longer */
 };
 
 /*
  * Starts the runtime, if its constructor has not run yet. new_unseen: not 0 if operator new does
- * not call malloc(). Returns how many bytes are between two samples (1: every allocation is one),
- * or 0 if the process takes no samples of allocations.
+ * not call malloc(). after_fork: is called in a forked child, by the only thread. It returns
+ * whether this thread was using the sums, and may still use those of its parent. Returns how many
+ * bytes are between two samples (1: every allocation is one), or 0 if allocations are not sampled.
  */
-__u64 pcce_allocation_begin(__u32 new_unseen);
+__u64 pcce_allocation_begin(__u32 new_unseen, int (*after_fork)(void));
 
 /*
- * Takes a sample of an allocation at p, before anyone can free it. function: the allocating
- * function. caller: its return address. bytes: the weight of the sample. Returns the counter, as in
- * struct pcce_allocation.
+ * Takes a sample of an allocation before anyone can free it. function: the allocating function.
+ * caller: its return address. bytes: the weight of the sample. Returns 1 + the number of its
+ * counter; 0: it has none.
  */
-__u32 pcce_allocation_take(const void *p, const void *function, __u64 caller, __u64 bytes);
+__u32 pcce_allocation_take(const void *function, __u64 caller, __u64 bytes);
 
-/* What is at p is about to be freed. temporary: the counter of the allocation that the thread made
- * last, if it is at p; else 0. */
-void pcce_allocation_free(const void *p, __u32 temporary);
-
-/* What is at p is about to be freed or moved. Then one of the other two follows: it has gone, or it
- * has stayed. */
-struct pcce_allocation pcce_allocation_leave(const void *p);
-void pcce_allocation_left(struct pcce_allocation a);
-void pcce_allocation_stayed(const void *p, struct pcce_allocation a);
+struct pcce_allocation_sums pcce_allocation_sums(void);
 
 #endif

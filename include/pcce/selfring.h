@@ -57,8 +57,9 @@
  *
  * Each counter also has what is live in its context, what was live when the process had most, and
  * what was freed before its thread allocated again. Until the counter changes again, what is live
- * in it is also its part of the peak; userlib/self/ledger.c says how this works. Where allocations
- * are sampled by bytes, each sample has a record in the ring, and counters have these sums alone.
+ * in it is also its part of the peak; userlib/malloc/ledger.c says how this works. Where
+ * allocations are sampled by bytes, each sample has a record in the ring, and counters have these
+ * sums alone.
  */
 #ifndef PCCE_SELFRING_H
 #define PCCE_SELFRING_H

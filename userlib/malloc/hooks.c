@@ -29,14 +29,12 @@
 #include <string.h>
 #include <unistd.h>
 #include <pcce/allocation.h>
+#include "malloc/live.h"
 #include "malloc/poisson.h"
 
 extern __typeof__(pcce_allocation_begin) pcce_allocation_begin __attribute__((weak));
 extern __typeof__(pcce_allocation_take) pcce_allocation_take __attribute__((weak));
-extern __typeof__(pcce_allocation_free) pcce_allocation_free __attribute__((weak));
-extern __typeof__(pcce_allocation_leave) pcce_allocation_leave __attribute__((weak));
-extern __typeof__(pcce_allocation_left) pcce_allocation_left __attribute__((weak));
-extern __typeof__(pcce_allocation_stayed) pcce_allocation_stayed __attribute__((weak));
+extern __typeof__(pcce_allocation_sums) pcce_allocation_sums __attribute__((weak));
 /* operator new. dlsym() would keep an error if there is none, which the program could see. */
 extern void *_Znwm(size_t) __attribute__((weak));
 
@@ -147,8 +145,13 @@ static void begin_hooks(void)
 	}
 	if (environ) {
 		begun = true;
-		if (pcce_allocation_begin && pcce_allocation_free)
-			period = pcce_allocation_begin(find_allocator());
+		if (pcce_allocation_begin && pcce_allocation_sums) {
+			uint64_t sampled = pcce_allocation_begin(find_allocator(), live_after_fork);
+
+			if (sampled)
+				live_begin(sampled > 1);
+			period = sampled;
+		}
 	}
 	own.place = before;
 	errno = saved_errno;
@@ -177,7 +180,8 @@ static inline struct call enter(uint64_t caller)
 
 static inline void tell(const void *p, size_t size, const void *function, uint64_t caller)
 {
-	uint64_t weight = size;
+	struct allocation a = {.bytes = size};
+	struct pcce_allocation_sums sums;
 
 	if (!period)
 		return;
@@ -186,9 +190,14 @@ static inline void tell(const void *p, size_t size, const void *function, uint64
 	if (period > 1) {
 		if (!poisson_take(&own.points, size, period))
 			return;
-		weight = poisson_weight(size, period);
+		a.bytes = poisson_weight(size, period);
 	}
-	own.counter = pcce_allocation_take(p, function, caller, weight);
+	a.counter = own.counter = pcce_allocation_take(function, caller, a.bytes);
+	if (!a.counter)
+		return;
+	sums = pcce_allocation_sums();
+	if (sums.counters && live_add(sums, p, a))
+		ledger_add(sums, a);
 }
 
 /* p: what was allocated; NULL: nothing. */
@@ -234,20 +243,23 @@ static void *realloc_early(void *old, size_t size)
 static inline void *do_realloc(void *old, size_t size, const void *function, uint64_t caller)
 {
 	struct call c = enter(caller);
-	struct pcce_allocation was = {0};
+	struct pcce_allocation_sums sums = {0};
+	struct allocation was = {0};
 	void *p;
 
 	if (old && period && c.counts)
-		was = pcce_allocation_leave(old);
+		sums = pcce_allocation_sums();
+	if (sums.counters)
+		was = live_remove(sums, old);
 	p = RARE(is_early(old)) ? realloc_early(old, size)
 	    : next.realloc	? next.realloc(old, size)
 				: early_alloc(size);
 	if (was.counter) {
 		/* Without bytes, this is a free(). */
 		if (p || !size)
-			pcce_allocation_left(was);
+			ledger_subtract(sums, was, false);
 		else
-			pcce_allocation_stayed(old, was);
+			live_add(sums, old, was);
 	}
 
 	leave(c, p, size, function);
@@ -315,6 +327,17 @@ PUBLIC void *pvalloc(size_t size)
 	return p;
 }
 
+static inline void tell_free(const void *p)
+{
+	struct pcce_allocation_sums sums = pcce_allocation_sums();
+	struct allocation a = {0};
+
+	if (sums.counters)
+		a = live_remove(sums, p);
+	if (a.counter)
+		ledger_subtract(sums, a, own.last == p && own.counter == a.counter);
+}
+
 static inline void do_free(void *p)
 {
 	if (RARE(!next.free)) {
@@ -326,7 +349,7 @@ static inline void do_free(void *p)
 	if (RARE(is_early(p)))
 		return;
 	if (p && period)
-		pcce_allocation_free(p, own.last == p ? own.counter : 0);
+		tell_free(p);
 	next.free(p);
 }
 

@@ -8,7 +8,7 @@
  * name (context_id.c), whose price does not depend on depth. To this the counter's key adds the
  * thread and the allocating function.
  *
- * Counters also have what is live in their contexts: live.c and ledger.c.
+ * Counters also have what is live in their contexts, which the library itself adds up.
  *
  * All other samples go into the ring: those by bytes, which are rare, those of verify mode, whose
  * stacks are to be compared, and those of contexts for which no counter is left. If the ring is
@@ -29,19 +29,15 @@
 
 __attribute__((visibility("default"))) __typeof__(pcce_allocation_begin) pcce_allocation_begin;
 __attribute__((visibility("default"))) __typeof__(pcce_allocation_take) pcce_allocation_take;
-__attribute__((visibility("default"))) __typeof__(pcce_allocation_free) pcce_allocation_free;
-__attribute__((visibility("default"))) __typeof__(pcce_allocation_leave) pcce_allocation_leave;
-__attribute__((visibility("default"))) __typeof__(pcce_allocation_left) pcce_allocation_left;
-__attribute__((visibility("default"))) __typeof__(pcce_allocation_stayed) pcce_allocation_stayed;
+__attribute__((visibility("default"))) __typeof__(pcce_allocation_sums) pcce_allocation_sums;
 
-__u64 pcce_allocation_begin(__u32 new_unseen)
+__u64 pcce_allocation_begin(__u32 new_unseen, int (*after_fork)(void))
 {
 	if (pcce_runtime_init())
 		pcce_thread_begin();
 	if (!self_state.allocations || !self_state.active)
 		return 0;
-	if (self_state.ring.counters)
-		live_begin(self_state.allocations > 1);
+	self_state.after_fork = after_fork;
 	self_set_flag(PCCE_SELF_HOOKED | (new_unseen ? PCCE_SELF_NEW_UNSEEN : 0));
 	return self_state.allocations;
 }
@@ -144,7 +140,7 @@ static struct pcce_self_counter *take_allocation(struct pcce_thread *t, const vo
 		add_to(&counter->samples, 1, t->serial);
 		add_to(&counter->bytes, bytes, t->serial);
 	} else if (ring->counters) {
-		live_lose();
+		__atomic_add_fetch(&ring->head->ledger.unfollowed, 1, __ATOMIC_RELAXED);
 	}
 	if ((!counter || self_state.allocations > 1) && !put_new(t, function, caller, bytes, NULL))
 		self_lose_sample(self_now(), 1);
@@ -161,11 +157,10 @@ static bool is_taking(void)
 	       !__atomic_load_n(&self_state.ring.head->stop, __ATOMIC_RELAXED);
 }
 
-__u32 pcce_allocation_take(const void *p, const void *function, __u64 caller, __u64 bytes)
+__u32 pcce_allocation_take(const void *function, __u64 caller, __u64 bytes)
 {
 	struct pcce_thread *t = pcce_thread_self();
 	const struct pcce_self_counter *counter;
-	struct pcce_allocation a = {.bytes = bytes};
 
 	if (!is_taking())
 		return 0;
@@ -179,37 +174,12 @@ __u32 pcce_allocation_take(const void *p, const void *function, __u64 caller, __
 	counter = take_allocation(t, function, caller, bytes);
 	KEEP_ERRNO_END;
 	t->in_handler = false;
-	if (!counter)
-		return 0;
-	a.counter = 1 + (uint32_t)(counter - self_state.ring.counters);
-	if (live_add(t, p, a))
-		ledger_add(t, a);
-	return a.counter;
+	return counter ? 1 + (uint32_t)(counter - self_state.ring.counters) : 0;
 }
 
-struct pcce_allocation pcce_allocation_leave(const void *p)
+struct pcce_allocation_sums pcce_allocation_sums(void)
 {
-	if (!is_taking() || !self_state.ring.counters)
-		return (struct pcce_allocation){0};
-	return live_remove(pcce_thread_self(), p);
-}
-
-void pcce_allocation_left(struct pcce_allocation a)
-{
-	if (a.counter)
-		ledger_subtract(pcce_thread_self(), a, false);
-}
-
-void pcce_allocation_stayed(const void *p, struct pcce_allocation a)
-{
-	if (a.counter)
-		live_add(pcce_thread_self(), p, a);
-}
-
-void pcce_allocation_free(const void *p, __u32 temporary)
-{
-	struct pcce_allocation a = pcce_allocation_leave(p);
-
-	if (a.counter)
-		ledger_subtract(pcce_thread_self(), a, a.counter == temporary);
+	if (!is_taking())
+		return (struct pcce_allocation_sums){0};
+	return (struct pcce_allocation_sums){self_state.ring.head, self_state.ring.counters};
 }

@@ -107,6 +107,7 @@ void self_after_fork(struct pcce_thread *t, bool raw)
 {
 	struct ring parent = self_state.ring, own = {0};
 	uint32_t forked_by = self_state.pid;
+	bool parents_is_used;
 
 	if (!self_state.active)
 		return;
@@ -122,19 +123,18 @@ void self_after_fork(struct pcce_thread *t, bool raw)
 		self_state.unwind = NULL;
 		self_set_flag(PCCE_SELF_NO_UNWINDER);
 	}
+	parents_is_used = self_state.after_fork && self_state.after_fork();
 	self_state.pid = (uint32_t)raw_syscall0(SYS_getpid);
 	if (ring_open(&own, self_state.directory, self_state.ring_size, self_state.n_counters,
 		      self_now(), self_state.pid) == 0) {
 		own.head->flags |= parent.head->flags & (PCCE_SELF_HOOKED | PCCE_SELF_NEW_UNSEEN |
 							 PCCE_SELF_LIVE_UNKNOWN);
 		self_state.ring = own;
-		/* A handler that interrupted ledger.c returns to the parent's. */
-		if (!t->following)
+		if (!parents_is_used)
 			ring_close(&parent);
 	}
 	/* Otherwise privileges were dropped, the root directory changed, or there is no room: both
 	 * use the parent's ring. */
-	live_after_fork();
 	report_process(PCCE_PROCESS_FORK, forked_by);
 	modules_after_fork();
 	report_thread(t->page->tid);

@@ -9,8 +9,6 @@
  *   source.c    what sends the signal: a perf event or a timer
  *   sample.c    one sample
  *   allocation.c  a sample of an allocation, instead of the signal and its parts
- *   live.c      which allocations are live
- *   ledger.c    what is live in each context, and was at the peak
  *   modules.c   where executable files are mapped
  *   ring.c      the ring
  *   local_libc.h     the C library functions of the handler
@@ -71,7 +69,8 @@ struct self_state {
 	uint64_t interval; /* ns of CPU time between samples */
 	/* Bytes between samples of allocations, 1: every allocation; 0: CPU time is sampled. */
 	uint64_t allocations;
-	uint64_t threads; /* that have begun, if allocations are sampled */
+	uint64_t threads;	 /* that have begun, if allocations are sampled */
+	int (*after_fork)(void); /* of libpcce-malloc.so; NULL: allocations are not sampled */
 	uint64_t ring_size, n_counters;
 	bool want_verify, want_copy, want_task_clock, want_timer;
 	struct ring ring;
@@ -112,26 +111,6 @@ uint64_t self_unread_for(uint64_t now);
 /* Gives the thread what verify mode needs, and takes it back. */
 void self_sample_thread_begin(struct pcce_thread *t);
 void self_sample_thread_end(struct pcce_thread *t);
-
-/* live.c: takes no lock that it could wait for in vain, and calls nothing of the program. */
-/* Makes room. sampled: few allocations are followed, and most frees are of others. */
-void live_begin(bool sampled);
-/* In a forked child: its parent's allocations are not its own. */
-void live_after_fork(void);
-/* Returns false if the allocation cannot be followed. */
-bool live_add(struct pcce_thread *t, const void *p, struct pcce_allocation a);
-/* Returns what was at p, without a counter if that is not known. */
-struct pcce_allocation live_remove(struct pcce_thread *t, const void *p);
-/* Takes a lock, which is 1 while it is held. Returns false if its owner is lost: then nothing is
- * followed any more. In between, the thread's `following` is true. */
-bool live_lock(struct pcce_thread *t, uint32_t *lock);
-void live_unlock(struct pcce_thread *t, uint32_t *lock);
-/* Counts an allocation of which nobody knows how long it is live. */
-void live_lose(void);
-
-/* ledger.c */
-void ledger_add(struct pcce_thread *t, struct pcce_allocation a);
-void ledger_subtract(struct pcce_thread *t, struct pcce_allocation a, bool temporary);
 
 /* altstack.c: false if the handler has no stack in this thread, and must not run there. */
 bool altstack_begin(struct pcce_thread *t);

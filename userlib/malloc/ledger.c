@@ -8,16 +8,15 @@
  *
  * One lock protects all this. It is in the ring, which a child shares if it could make none.
  */
-#include "self/self.h"
+#include "malloc/live.h"
 
-static struct pcce_self_counter *open_ledger(struct pcce_thread *t, uint32_t counter)
+static struct pcce_self_counter *open_ledger(struct pcce_allocation_sums of, uint32_t counter)
 {
-	struct ring *ring = &self_state.ring;
-	struct pcce_self_ledger *ledger = &ring->head->ledger;
-	struct pcce_self_counter *c = &ring->counters[counter - 1];
+	struct pcce_self_ledger *ledger = &of.ring->ledger;
+	struct pcce_self_counter *c = &of.counters[counter - 1];
 
-	if (!live_lock(t, &ledger->lock)) {
-		live_lose();
+	if (!live_lock(of, &ledger->lock)) {
+		live_lose(of);
 		return NULL;
 	}
 	if (c->generation != ledger->generation) {
@@ -28,10 +27,10 @@ static struct pcce_self_counter *open_ledger(struct pcce_thread *t, uint32_t cou
 	return c;
 }
 
-void ledger_add(struct pcce_thread *t, struct pcce_allocation a)
+void ledger_add(struct pcce_allocation_sums to, struct allocation a)
 {
-	struct pcce_self_ledger *ledger = &self_state.ring.head->ledger;
-	struct pcce_self_counter *c = open_ledger(t, a.counter);
+	struct pcce_self_ledger *ledger = &to.ring->ledger;
+	struct pcce_self_counter *c = open_ledger(to, a.counter);
 
 	if (!c)
 		return;
@@ -42,13 +41,13 @@ void ledger_add(struct pcce_thread *t, struct pcce_allocation a)
 		ledger->peak = ledger->bytes;
 		ledger->generation++;
 	}
-	live_unlock(t, &ledger->lock);
+	live_unlock(&ledger->lock);
 }
 
-void ledger_subtract(struct pcce_thread *t, struct pcce_allocation a, bool temporary)
+void ledger_subtract(struct pcce_allocation_sums from, struct allocation a, bool temporary)
 {
-	struct pcce_self_ledger *ledger = &self_state.ring.head->ledger;
-	struct pcce_self_counter *c = open_ledger(t, a.counter);
+	struct pcce_self_ledger *ledger = &from.ring->ledger;
+	struct pcce_self_counter *c = open_ledger(from, a.counter);
 
 	if (!c)
 		return;
@@ -59,5 +58,5 @@ void ledger_subtract(struct pcce_thread *t, struct pcce_allocation a, bool tempo
 		c->temporary_bytes += a.bytes;
 	}
 	ledger->bytes -= a.bytes;
-	live_unlock(t, &ledger->lock);
+	live_unlock(&ledger->lock);
 }

@@ -20,8 +20,8 @@
 #include <sys/mman.h>
 #include <time.h>
 #include "base/confined.h"
-#include "self/self.h"
 #include "base/syscall.h"
+#include "malloc/live.h"
 
 #define SHARDS 16
 #define ENTRIES 10
@@ -56,12 +56,13 @@ static struct shard {
 
 static uint8_t *filter;
 static bool is_on;
+static __thread bool holds_lock __attribute__((tls_model("initial-exec")));
 
 /* ---- locks ------------------------------------------------------------------------ */
 
-void live_lose(void)
+void live_lose(struct pcce_allocation_sums of)
 {
-	__atomic_add_fetch(&self_state.ring.head->ledger.unfollowed, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&of.ring->ledger.unfollowed, 1, __ATOMIC_RELAXED);
 }
 
 __attribute__((noinline)) static bool try_lock(uint32_t *lock)
@@ -75,13 +76,13 @@ __attribute__((noinline)) static bool try_lock(uint32_t *lock)
 	return false;
 }
 
-bool live_lock(struct pcce_thread *t, uint32_t *lock)
+bool live_lock(struct pcce_allocation_sums of, uint32_t *lock)
 {
 	const struct timespec pause = {.tv_nsec = WAIT_NS};
 
-	if (t->following)
+	if (holds_lock)
 		return false;
-	t->following = true;
+	holds_lock = true;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	for (int i = 0; i < WAITS; i++) {
 		if (try_lock(lock))
@@ -90,16 +91,16 @@ bool live_lock(struct pcce_thread *t, uint32_t *lock)
 			raw_syscall2(SYS_nanosleep, &pause, NULL);
 	}
 	is_on = false;
-	self_set_flag(PCCE_SELF_LIVE_UNKNOWN);
-	t->following = false;
+	__atomic_or_fetch(&of.ring->flags, PCCE_SELF_LIVE_UNKNOWN, __ATOMIC_RELAXED);
+	holds_lock = false;
 	return false;
 }
 
-void live_unlock(struct pcce_thread *t, uint32_t *lock)
+void live_unlock(uint32_t *lock)
 {
 	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	t->following = false;
+	holds_lock = false;
 }
 
 /* ---- the table -------------------------------------------------------------------- */
@@ -207,8 +208,8 @@ static bool has_room(struct shard *s)
 }
 
 /* Takes an entry out. Returns its key, and adds its size to *bytes. 0: there is none. */
-__attribute__((noinline)) static uint64_t take_entry(struct shard *s, uint64_t where, __u64 *bytes,
-						     int shift)
+__attribute__((noinline)) static uint64_t take_entry(struct shard *s, uint64_t where,
+						     uint64_t *bytes, int shift)
 {
 	uint64_t home = home_of(s, hash_of(where)), at = home, key;
 
@@ -234,7 +235,7 @@ __attribute__((noinline)) static uint64_t take_entry(struct shard *s, uint64_t w
 	return 0;
 }
 
-static void put_allocation_at(struct shard *s, const void *p, struct pcce_allocation a)
+static void put_allocation_at(struct shard *s, const void *p, struct allocation a)
 {
 	uint64_t key = key_of_address(p) | (uint64_t)(uint16_t)(a.counter - 1) << KEY_BITS;
 	uint32_t upper = (uint32_t)(a.bytes >> 32);
@@ -244,9 +245,9 @@ static void put_allocation_at(struct shard *s, const void *p, struct pcce_alloca
 		put_entry(s, key | KEY_UPPER, upper);
 }
 
-static struct pcce_allocation take_allocation_at(struct shard *s, const void *p)
+static struct allocation take_allocation_at(struct shard *s, const void *p)
 {
-	struct pcce_allocation a = {0};
+	struct allocation a = {0};
 	uint64_t key = take_entry(s, key_of_address(p), &a.bytes, 0);
 
 	if (key)
@@ -267,42 +268,42 @@ static void change_filter(uint64_t hash, int by)
 		__atomic_store_n(count, (uint8_t)(*count + by), __ATOMIC_RELAXED);
 }
 
-bool live_add(struct pcce_thread *t, const void *p, struct pcce_allocation a)
+bool live_add(struct pcce_allocation_sums to, const void *p, struct allocation a)
 {
 	uint64_t hash = hash_of(key_of_address(p));
 	struct shard *s = shard_of(hash);
 	bool done = false;
 
-	if (is_on && address_fits(p) && live_lock(t, &s->lock)) {
+	if (is_on && address_fits(p) && live_lock(to, &s->lock)) {
 		done = has_room(s);
 		if (done) {
 			put_allocation_at(s, p, a);
 			change_filter(hash, 1);
 		}
-		live_unlock(t, &s->lock);
+		live_unlock(&s->lock);
 	}
 	if (!done)
-		live_lose();
+		live_lose(to);
 	return done;
 }
 
-struct pcce_allocation live_remove(struct pcce_thread *t, const void *p)
+struct allocation live_remove(struct pcce_allocation_sums from, const void *p)
 {
-	struct pcce_allocation a = {0};
+	struct allocation a = {0};
 	uint64_t hash = hash_of(key_of_address(p));
 	struct shard *s = shard_of(hash);
 
 	if (!is_on || !address_fits(p) ||
 	    (filter && !__atomic_load_n(count_of(hash), __ATOMIC_RELAXED)))
 		return a;
-	if (!live_lock(t, &s->lock)) {
-		live_lose();
+	if (!live_lock(from, &s->lock)) {
+		live_lose(from);
 		return a;
 	}
 	a = take_allocation_at(s, p);
 	if (a.counter)
 		change_filter(hash, -1);
-	live_unlock(t, &s->lock);
+	live_unlock(&s->lock);
 	return a;
 }
 
@@ -316,7 +317,7 @@ void live_begin(bool sampled)
 		filter = NULL;
 }
 
-void live_after_fork(void)
+int live_after_fork(void)
 {
 	for (int i = 0; i < SHARDS; i++) {
 		struct shard *s = &shards[i];
@@ -330,4 +331,5 @@ void live_after_fork(void)
 	}
 	if (filter && raw_syscall3(SYS_madvise, filter, FILTER, MADV_DONTNEED) < 0)
 		filter = NULL;
+	return holds_lock;
 }
