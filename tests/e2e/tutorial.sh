@@ -14,7 +14,7 @@ fi
 mkdir bin
 cat >bin/apt-get <<END
 #!/bin/sh
-exec "$top/scripts/fetch-source" "\$2" "\$2-source"
+PATH=$PATH exec "$top/scripts/fetch-source" "\$2" "\$2-source"
 END
 chmod +x bin/apt-get
 export PATH=$scratch/bin:$PATH TERM=dumb PCCE_CC=$CC
