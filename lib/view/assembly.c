@@ -15,7 +15,7 @@
 #include "symbols/source_file.h"
 #include "view/assembly.h"
 #include "view/draw.h"
-#include "view/pages.h"
+#include "view/row_page.h"
 
 struct sampled { /* an address */
 	uint64_t vaddr, weight;
@@ -245,8 +245,9 @@ static int read_assembly(const struct view *v, struct page *page, struct error *
 /* ---- the page ---------------------------------------------------------------------- */
 
 /* Goes to the row with the most samples, or (next) with the most after those of the current one. */
-static void go_to_hottest(struct page *page, bool next)
+static void go_to_hottest(void *shown, bool next)
 {
+	struct page *page = shown;
 	const struct view_instruction *rows = page->rows;
 	size_t best = page->list.n, at = page->list.at;
 
@@ -266,8 +267,10 @@ static void go_to_hottest(struct page *page, bool next)
 		go_to_hottest(page, false);
 }
 
-static bool search_rows(struct page *page, const struct view_share *s, bool backward)
+static bool search_rows(void *shown, const struct view_share *s, bool backward)
 {
+	struct page *page = shown;
+
 	for (size_t i = 1; i <= page->list.n; i++) {
 		size_t at = (page->list.at + (backward ? page->list.n - i : i)) % page->list.n;
 
@@ -313,48 +316,12 @@ static void draw_assembly(struct view *v, struct page *page)
 					    sizeof(buffer)));
 }
 
-/* Handles a key; true: leave the page. */
-static bool assembly_key(struct view *v, struct page *page, int key)
-{
-	*v->message = 0;
-	switch (key) {
-	case 'q':
-	case SCREEN_ESCAPE:
-	case KEY_LEFT:
-	case ERR:
-		return true;
-	case '?':
-	case 'h':
-	case KEY_F(1):
-		view_read("Keys", view_help);
-		return false;
-	case 'H':
-	case '\t':
-		go_to_hottest(page, key == '\t');
-		return false;
-	case 'p':
-		v->share.counts = !v->share.counts;
-		return false;
-	case '/':
-		if (!screen_ask("/", v->search, sizeof(v->search)))
-			return false;
-		view_set_search(v, v->search);
-		/* fall through */
-	case 'n':
-	case 'N':
-		if (v->share.searching && !search_rows(page, &v->share, key == 'N'))
-			view_say(v, "Not found: %s", v->search);
-		return false;
-	default:
-		view_list_key(&page->list, key);
-		return false;
-	}
-}
-
 int view_show_assembly(struct view *v)
 {
 	struct page page = {.name = view_current_name(v, &page.module)};
+	const struct row_page keys = {&page.list, &page, go_to_hottest, search_rows};
 	struct error why;
+	bool over;
 	int r;
 
 	if (page.name == UINT32_MAX)
@@ -363,9 +330,11 @@ int view_show_assembly(struct view *v)
 	if (!r) {
 		page.list.height = view_body_height();
 		go_to_hottest(&page, false);
-		do
+		do {
 			draw_assembly(v, &page);
-		while (!assembly_key(v, &page, screen_key()));
+			*v->message = 0;
+			over = row_page_key(v, &keys, screen_key());
+		} while (!over);
 	} else if (r != -ENOMEM) {
 		view_say(v, "%s", why.text);
 		r = 0;

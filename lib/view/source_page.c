@@ -9,7 +9,7 @@
 #include "format/format.h"
 #include "view/draw.h"
 #include "view/source_page.h"
-#include "view/pages.h"
+#include "view/row_page.h"
 #include "view/screen.h"
 #include "view/source.h"
 
@@ -56,42 +56,25 @@ static int load_view_source(struct view *v, struct view_source *s, bool context,
 	return r;
 }
 
+static void go_to_hottest_line(void *rows, bool next)
+{
+	view_source_hottest(rows, next);
+}
+
+static bool search_lines(void *rows, const struct view_share *s, bool backward)
+{
+	return view_source_search(rows, s, backward);
+}
+
 /* Handles a key on the source page; true: leave the page. *node: changes if another context is to
  * be shown. */
 static bool source_key(struct view *v, struct view_source *s, int key, bool *context,
 		       uint32_t *node)
 {
+	const struct row_page page = {&s->list, s, go_to_hottest_line, search_lines};
+
 	*v->message = 0;
 	switch (key) {
-	case 'q':
-	case SCREEN_ESCAPE:
-	case KEY_LEFT:
-	case ERR:
-		return true;
-	case '?':
-	case 'h':
-	case KEY_F(1):
-		view_read("Keys", view_help);
-		return false;
-	case 'H':
-		view_source_hottest(s, false);
-		return false;
-	case '\t':
-		view_source_hottest(s, true);
-		return false;
-	case 'p':
-		v->share.counts = !v->share.counts;
-		return false;
-	case '/':
-		if (!screen_ask("/", v->search, sizeof(v->search)))
-			return false;
-		view_set_search(v, v->search);
-		/* fall through */
-	case 'n':
-	case 'N':
-		if (v->share.searching && !view_source_search(s, &v->share, key == 'N'))
-			view_say(v, "Not found: %s", v->search);
-		return false;
 	case 'a':
 		*context = !*context && *node;
 		return false;
@@ -106,8 +89,7 @@ static bool source_key(struct view *v, struct view_source *s, int key, bool *con
 					     : "To follow calls, press a: one context");
 		return false;
 	default:
-		view_list_key(&s->list, key);
-		return false;
+		return row_page_key(v, &page, key);
 	}
 }
 
