@@ -98,7 +98,7 @@ pcce run -b self -o t.data sh -c 'kill -TERM $PPID; exec sleep 1' >out 2>err
 is "nothing is shown after SIGTERM" "$(wc -c <out)" 0
 check "... but the recording is complete" grep -q ' to t.data (self)$' err
 fails "pcce run alone" 64 \
-	"pcce run: cannot record: no command is given; name a command or a process (-p PID)" pcce run
+	"pcce run: cannot record: no command is given; name a command or a process (-p PID), or use -a for the whole system" pcce run
 
 if ! command -v tmux >/dev/null; then
 	skip "pcce run on a terminal" "tmux is not installed"
