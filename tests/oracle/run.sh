@@ -464,6 +464,24 @@ job_damaged() { # KIND FUNCTION WORKLOAD PATTERN [FLAGS]
 	fi
 }
 
+# A system call that would make a task with the same page, and is refused: while it is under way,
+# contexts are marked, and for no other reason than these.
+job_refused() {
+	local file=$results/refused
+	# shellcheck disable=SC2046 # a list of flags
+	built refused '$CC -O2 -g $(pcce-config --cflags) "$top/tests/hostile/tasks.c" \
+		$(pcce-config --ldflags) -pthread -o "$scratch/tasks"' || return
+	timeout 600 "$step" -o "$file" --limit=100000 "$scratch/tasks" refused 1 1 \
+		>/dev/null 2>"$scratch/log" </dev/null
+	if [ "$(number "$file" mismatches)" = 0 ] && [ "$(number "$file" undecodable_shared_page)" -gt 0 ] &&
+		! grep '^undecodable_' "$file" | grep -Ev 'shared_page|restoring|: 0$'; then
+		echo "ok a refused task: $(summary "$file")"
+	else
+		echo "not ok a refused task"
+		tail -n 25 "$file" | grep -v ': 0$'
+	fi
+}
+
 if [ "${1-}" = --job ]; then
 	full=$2
 	shift 2
@@ -646,6 +664,8 @@ END
 
 # Random programs: the same ones each time, since a test that has failed must fail again.
 for ((seed = 1; seed <= (full ? 300 : 6); seed++)); do add random $seed; done
+
+add refused
 
 add damaged window dispatch indirect.c '^mismatches: [1-9]'
 add damaged value twice indirect.c '^mismatches: [1-9]'

@@ -50,9 +50,19 @@ static inline void add_special(uint64_t id, uint64_t site)
 {
 	volatile struct pcce_entry *e = newest_of_page() + 1;
 
-	__asm__ volatile("addl $16, %0" : "+m"(pcce_page.off) : : "cc", "memory");
-	e->id = id;
-	e->site = site;
+	/* Until it is stored, the entry is what was there before: no sample there is decodable. */
+	__asm__ volatile("	addl $16, %0\n"
+			 "1:	movq %3, %1\n"
+			 "	movq %4, %2\n"
+			 "2:\n"
+			 "	.pushsection .pcce_helpers, \"R\", @progbits\n"
+			 "	.quad 1b\n"
+			 "	.long 2b - 1b\n"
+			 "	.long 5\n" /* PCCE_HELPER_HANDLER */
+			 "	.popsection"
+			 : "+m"(pcce_page.off), "=m"(e->id), "=m"(e->site)
+			 : "r"(id), "r"(site)
+			 : "cc", "memory");
 }
 
 static inline bool page_is_shared(void)
