@@ -289,7 +289,7 @@ static volatile unsigned int sum;
 
 static NOINLINE unsigned int burn(unsigned int n)
 {
-	for (int i = 0; i < 3000; i++)
+	for (int i = 0; i < 20000; i++)
 		sum += n;
 	return n ? burn(n - 1) + sum : sum;
 }

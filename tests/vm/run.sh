@@ -163,8 +163,8 @@ exact_commands several.bpf work
 exact_commands user.bpf recursion
 is "several.bpf: two processes" "$(pcce-report -q -i "$vm_out/several.bpf" --format=commands |
 	awk '$5 == "work" { print $4 }')" 2
-check "system.bpf: threads of the kernel have its stack" sh -c \
-	"pcce-report -q -i '$vm_out/system.bpf' --format=folded | grep ';ret_from_fork[^ ]*;kthread;'"
+check "switches.bpf: threads of the kernel have its stack" sh -c \
+	"pcce-report -q -i '$vm_out/switches.bpf' --format=folded | grep ';ret_from_fork[^ ]*;kthread;'"
 
 while read -r name sampler; do
 	source=$top/tests/workloads/$name.c data=$vm_out/$name.$sampler

@@ -7,6 +7,9 @@ before=$!
 check "the system is recorded" pcce-record -q -b bpf -F 500 -o system.bpf -a -- recursion
 kill $before
 wait $before
+# Threads of the kernel run seldom, and switch often.
+check "its switches are recorded" pcce-record -q -b bpf -e context-switches -c 1 -o switches.bpf \
+	-a -- recursion
 check "a user is recorded" pcce-record -q -b bpf -F 500 -o user.bpf -u 1000 -- \
 	su -s /bin/sh other -c recursion
 
@@ -24,7 +27,7 @@ wait $recorder
 status=$?
 without_late_clock <several.log >several.err
 is "several processes are recorded" "$status $(cat several.err)" "0 "
-mv system.bpf user.bpf several.bpf /out
+mv system.bpf switches.bpf user.bpf several.bpf /out
 check "kmod does not record the system, and says so" sh -c \
 	'! pcce-record -q -b kmod -a -o refused -- true 2>refused.err &&
 		grep "it records one process and its children" refused.err'
