@@ -6,6 +6,7 @@
  * it.
  *
  * marked: 2
+ * verify: 1000 40
  * step: --restoring=20
  * expect: leaf;burn( |;)
  * expect: jump;back;burn( |;)
