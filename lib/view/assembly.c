@@ -10,6 +10,7 @@
 #include <string.h>
 #include <curses.h>
 #include "base/array.h"
+#include "base/sorted.h"
 #include "base/text.h"
 #include "symbols/assembly.h"
 #include "symbols/source_file.h"
@@ -78,19 +79,11 @@ static void join_samples(struct page *page)
 /* The weight of the samples in [vaddr, vaddr + size). VIEW_NO_NUMBER: there are none. */
 static uint64_t weight_in(const struct page *page, uint64_t vaddr, uint64_t size)
 {
-	size_t low = 0, high = page->n_samples;
+	size_t at = SORTED_COUNT(i, page->n_samples, page->samples[i].vaddr < vaddr);
 	uint64_t sum = 0;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (page->samples[middle].vaddr < vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < page->n_samples && page->samples[low].vaddr - vaddr < size; low++)
-		sum += page->samples[low].weight;
+	for (; at < page->n_samples && page->samples[at].vaddr - vaddr < size; at++)
+		sum += page->samples[at].weight;
 	return sum ? sum : VIEW_NO_NUMBER;
 }
 
