@@ -15,6 +15,7 @@
 #include "merge/summary.h"
 #include "merge/sums.h"
 #include <pcce/sample.h>
+#include "stream/move_addresses.h"
 #include "stream/recording.h"
 #include "stream/threads.h"
 #include "symbols/symbol_table.h"
@@ -422,61 +423,21 @@ static uint32_t merged_tid(const struct merge *m, uint32_t thread)
 /* ---- the second pass ------------------------------------------------------------- */
 
 struct mover {
+	struct address_mover by;
 	struct file *f;
 	const struct decode_space *as;
 	uint32_t space, program;
 	int error;
 };
 
-static uint64_t relocate(struct mover *v, uint64_t address)
+static uint64_t relocate(void *ctx, uint64_t address)
 {
+	struct mover *v = ctx;
 	const struct decode_module *m = v->as->find(v->as, address);
 
 	if (m && note_mapped(v->f->m, v->program, relocator_number(v->f->m->space, m->module)))
 		v->error = -ENOMEM;
 	return relocator_relocate(v->f->m->space, v->as, address);
-}
-
-/* Short addresses are link-time addresses already. */
-static uint64_t relocate_ext(struct mover *v, uint64_t ext)
-{
-	return ext >> 32 ? relocate(v, ext) : ext;
-}
-
-static uint64_t relocate_word(struct mover *v, uint64_t word)
-{
-	uint64_t site = word & PCCE_SITE_MASK;
-
-	return (word & ~PCCE_SITE_MASK) | (site ? relocate(v, site) : 0);
-}
-
-/* struct pcce_entry says what the words hold. */
-static struct pcce_entry relocate_entry(struct mover *v, struct pcce_entry e)
-{
-	switch (e.site >> PCCE_SITE_BITS) {
-	case PCCE_COUNT_MARK:
-	case PCCE_COUNT_FILL:
-	case PCCE_COUNT_JUMP:
-	case PCCE_COUNT_ORIGIN2:
-	case PCCE_COUNT_UNKNOWN:
-	case PCCE_COUNT_SHARED:
-		return e;
-	case PCCE_COUNT_JUMP2:
-		e.id = e.id >> PCCE_SITE_BITS <= PCCE_COUNT_MAX ? relocate_word(v, e.id) : e.id;
-		e.site = (e.site & ~PCCE_SITE_MASK) | relocate_ext(v, e.site & PCCE_SITE_MASK);
-		return e;
-	case PCCE_COUNT_LEAF:
-	case PCCE_COUNT_ORIGIN:
-		e.site = (e.site & ~PCCE_SITE_MASK) | relocate_ext(v, e.site & PCCE_SITE_MASK);
-		return e;
-	case PCCE_COUNT_SIGNAL2:
-		e.id = relocate_ext(v, e.id);
-		e.site = relocate_word(v, e.site);
-		return e;
-	default:
-		e.site = relocate_word(v, e.site);
-		return e;
-	}
 }
 
 /* Relocates the segments of a stack. NULL: an empty stack, or v->error is set. */
@@ -508,7 +469,7 @@ static const struct stack_node *relocate_stack(struct mover *v, const struct sta
 		struct id_map_entry *e;
 
 		for (unsigned int i = 0; i < PCCE_SEGMENT_ENTRIES; i++)
-			entries[i] = relocate_entry(v, from[i]);
+			entries[i] = move_entry(&v->by, from[i]);
 		to = stack_store_intern(merge_sums_segments(f->m->sums), to, entries);
 		e = id_map_find(&f->moved, words);
 		if (!to || !e ||
@@ -550,6 +511,9 @@ static int find_program(struct file *f, struct mover *v, const struct pcce_sampl
 	v->program = intern_program(
 		f->m, main ? relocator_number(f->m->space, main->module) : UINT32_MAX, process);
 	if (v->program == UINT32_MAX)
+		return -ENOMEM;
+	/* Short addresses of sites are in it. */
+	if (main && note_mapped(f->m, v->program, relocator_number(f->m->space, main->module)))
 		return -ENOMEM;
 	*thread = intern_thread(f->m, v->program, name);
 	return *thread == UINT32_MAX ? -ENOMEM : 0;
@@ -594,6 +558,7 @@ static int merge_sample(void *ctx, const struct stream_event *of)
 		return 0;
 	}
 	v.as = address_spaces_get(spaces, v.space);
+	v.by = (struct address_mover){relocate, &v};
 	if (find_program(f, &v, s, &thread))
 		return -ENOMEM;
 	key.time = wall_time(f, s->time);
@@ -602,17 +567,13 @@ static int merge_sample(void *ctx, const struct stream_event *of)
 	key.tid = thread;
 	key.r11 = decode_needs_r11(v.as, s->ip) ? relocate(&v, s->r11) : 0;
 	key.ip = relocate(&v, s->ip);
-	key.ext = relocate_ext(&v, s->ext);
-	key.flags =
-		s->flags & (PCCE_SAMPLE_KERNEL | PCCE_SAMPLE_OUTSIDE | PCCE_SAMPLE_READ_FAULT |
-			    PCCE_SAMPLE_IP_MIXED | PCCE_SAMPLE_FRAMES | PCCE_SAMPLE_FRAMES_PARTIAL |
-			    PCCE_SAMPLE_COUNTING | PCCE_SAMPLE_BETWEEN | PCCE_SAMPLE_TRACED |
-			    PCCE_SAMPLE_KERNEL_STACK);
+	key.ext = move_ext(&v.by, s->ext);
+	key.flags = s->flags & MERGED_SAMPLE_FLAGS;
 	key.n_stack = s->flags & PCCE_SAMPLE_FRAMES ? s->n_stack : 0;
 	if (key.n_stack && relocate_frames(&v, s))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < s->n_entries; i++)
-		entries[i] = relocate_entry(&v, pcce_sample_entries(s)[i]);
+		entries[i] = move_entry(&v.by, pcce_sample_entries(s)[i]);
 	below = relocate_stack(&v, of->below);
 	if (v.error || add_sum(f, of, &key, entries, below))
 		return -ENOMEM;

@@ -8,6 +8,13 @@
 #include "stream/writer.h"
 #include "stream/stack_store.h"
 
+/* What of the flags of a sample an aggregated one keeps. */
+#define MERGED_SAMPLE_FLAGS                                                       \
+	(PCCE_SAMPLE_KERNEL | PCCE_SAMPLE_OUTSIDE | PCCE_SAMPLE_READ_FAULT |      \
+	 PCCE_SAMPLE_IP_MIXED | PCCE_SAMPLE_FRAMES | PCCE_SAMPLE_FRAMES_PARTIAL | \
+	 PCCE_SAMPLE_COUNTING | PCCE_SAMPLE_BETWEEN | PCCE_SAMPLE_TRACED |        \
+	 PCCE_SAMPLE_KERNEL_STACK)
+
 struct merge_sums;
 
 struct merge_sums *merge_sums_new(void);
