@@ -92,7 +92,7 @@ endif
 CPPFLAGS_ALL := -Iinclude -Ilib -I. -I$(O)/obj -DPCCE_VERSION='"$(VERSION)"' $(CPPFLAGS)
 CFLAGS_TOOLS := -std=gnu11 -D_GNU_SOURCE= $(WARN) $(CFLAGS) $(SANFLAGS) -pthread
 LIBS_TOOLS   := -Wl,--as-needed -ldw -lelf -lbpf -lz -ldeflate -larchive -lprotobuf-c \
-	-ljansson -lcapstone -lurcu-bp -liberty -lncursesw -ltinfo -lm
+	-ljansson -lcapstone -lcurl -lmd -lurcu-bp -liberty -lncursesw -ltinfo -lm
 
 MULTIARCH  = $(shell $(CC) -print-multiarch 2>/dev/null)
 DEPFLAGS   = -MMD -MP -MF $@.d
@@ -121,7 +121,8 @@ FLAGS_FOR  := $(PC_IN:tools/%.in=$(O)/lib/pkgconfig/%) \
 	$(CMAKE_SRC:tools/cmake/%=$(O)/lib/cmake/Pcce/%) \
 	$(CMAKE_IN:tools/cmake/%.in=$(O)/lib/cmake/Pcce/%) $(O)/share/meson/native/pcce
 
-.PHONY: all userlib tools bpf kmod specs ld flags setup demo pictures style clean help FORCE
+.PHONY: all userlib tools bpf kmod specs ld flags setup demo pictures chdb style \
+	clean help FORCE
 
 all: plugin userlib tools bpf specs ld flags    ## build everything (default)
 tools: $(CMDS) $(CMD_LINKS) $(SCRIPTS)          ## the commands
@@ -135,6 +136,9 @@ include plugin/build.mk
 include userlib/build.mk
 userlib: $(USERLIB_TARGETS)                     ## the runtime library
 include mk/decode.mk
+
+chdb:                                           ## fetch ClickHouse as a library (560 MB)
+	$(Q)scripts/fetch-chdb
 
 compile_commands.json: FORCE                    # for clangd, with the flags of each file
 	$(Q)$(MAKE) --no-print-directory -nB V=1 all units | scripts/compile-commands >$@
@@ -227,7 +231,9 @@ define link_tool
 		$(filter-out %.a,$^) $(filter %.a,$^) $(LIBS_TOOLS) && mv -f $@.tmp $@
 endef
 
-$(O)/bin/pcce-report: $(O)/obj/tools/report_options.o
+$(O)/bin/pcce-report: $(addprefix $(O)/obj/tools/,report_options.o store_options.o)
+
+$(O)/bin/pcce-pull: $(O)/obj/tools/store_options.o
 
 $(O)/bin/pcce-gcc: $(O)/obj/tools/gcc_args.o
 

@@ -9,8 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/message.h"
+#include "base/neighbour.h"
 #include "base/output_file.h"
 #include "base/progress.h"
+#include "base/temp_file.h"
 #include "base/text.h"
 #include "hot/parameters.h"
 #include "tools/report_options.h"
@@ -264,6 +266,38 @@ static bool can_find_hot(const struct report_options *o, const struct profile *p
 	return false;
 }
 
+/* Has pcce-pull write what a store has into a temporary file. Only that command needs what talks to
+ * databases. */
+static int pull_recording(const struct report_options *o, struct temp_file *to)
+{
+	const struct store_options *s = &o->store;
+	const struct {
+		const char *option, *value;
+	} given[] = {{"--from", s->from},
+		     {"--since", s->since},
+		     {"--until", s->until},
+		     {"--where", s->where}};
+	char *argv[16] = {program_invocation_short_name, (char *)"-o"};
+	int n = 2, r;
+
+	r = temp_file_create(to);
+	if (r) {
+		message("pcce-report", "cannot create a temporary file: %s", strerror(-r));
+		return r;
+	}
+	argv[n++] = to->own;
+	for (size_t i = 0; i < sizeof(given) / sizeof(*given); i++) {
+		if (!given[i].value)
+			continue;
+		argv[n++] = (char *)given[i].option;
+		argv[n++] = (char *)given[i].value;
+	}
+	r = neighbour_run("pcce-pull", argv);
+	if (r)
+		temp_file_close(to);
+	return r;
+}
+
 static int report_recording(const struct report_options *o)
 {
 	const struct format *format = o->format ? o->format : &formats[0];
@@ -282,6 +316,7 @@ static int report_recording(const struct report_options *o)
 		.names = o->names,
 		.select = &o->select,
 	};
+	struct temp_file pulled = {.path = o->input, .fd = -1};
 	struct profile *p;
 	struct error why;
 	int status;
@@ -296,8 +331,11 @@ static int report_recording(const struct report_options *o)
 	}
 	if (!o->quiet)
 		progress_enable("pcce-report");
-	if (profile_load(o->input, &load, &p, &why)) {
+	if (o->store.from && pull_recording(o, &pulled))
+		return REPORT_FAILED;
+	if (profile_load(pulled.path, &load, &p, &why)) {
 		message("pcce-report", "%s", why.text);
+		temp_file_close(&pulled);
 		return REPORT_FAILED;
 	}
 	if (!can_find_hot(o, p))
@@ -305,6 +343,7 @@ static int report_recording(const struct report_options *o)
 	else if (where != REPORT_VIEW || !show_view(o, p, &status))
 		status = print_report(o, p);
 	profile_free(p);
+	temp_file_close(&pulled);
 	return status;
 }
 

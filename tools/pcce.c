@@ -32,6 +32,8 @@ static const struct command {
 	{"report", "Show a recording: a terminal view, text, a page, other formats", NULL, NULL},
 	{"diff", "Compare two recordings", NULL, NULL},
 	{"merge", "Join recordings", NULL, NULL},
+	{"push", "Add recordings to a store, as of many machines", NULL, NULL},
+	{"pull", "Make a recording of what a store has", NULL, NULL},
 	{"core", "Print the contexts in a core dump", NULL, NULL},
 	{"decode", "Print the contexts that a log names", NULL, NULL},
 	{"encode", "Encode a program or a library that was linked without it", NULL, NULL},

@@ -308,6 +308,9 @@ static error_t parse_report_option(int key, char *arg, struct argp_state *state)
 	char names[512];
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &o->store;
+		return 0;
 	case 'i':
 		if (o->input)
 			message_usage(state, "cannot show more than one recording; join them with "
@@ -392,8 +395,10 @@ static error_t parse_report_option(int key, char *arg, struct argp_state *state)
 			message_usage(state, "cannot use --hot-by without --hot");
 		if (o->print.source && (!o->format || !o->format->source))
 			message_usage(state, "cannot use --with-source without --format=html");
+		if (o->store.from && o->input)
+			message_usage(state, "cannot use -i with --from: both say what to read");
 		if (!o->input)
-			o->input = "pcce.data";
+			o->input = o->store.from ? o->store.from : "pcce.data";
 		if (o->where == REPORT_VIEW && (o->format || o->stats || o->output))
 			message_usage(state, "cannot use --tui with --format, --stats or --output; "
 					     "leave out --tui");
@@ -420,9 +425,12 @@ static char *filter_report_help(int key, const char *text, void *input)
 	return help_list(key, text, print_report_formats);
 }
 
+static const struct argp_child children[] = {{&store_argp, 0, "Recordings of a store:", 5}, {0}};
+
 static const struct argp argp = {
 	.options = options,
 	.parser = parse_report_option,
+	.children = children,
 	.doc = "Show a recording of pcce-record: the calling contexts that took the time."
 	       "\vPercentages are of all samples that are selected. A frame marked `× N' is "
 	       "recursion: it occurs N times in a row. The exit status is 0, 1 if something "

@@ -6,6 +6,7 @@
 #include "format/format_list.h"
 #include "profile/profile.h"
 #include "symbols/source_file.h"
+#include "tools/store_options.h"
 
 /* Exit statuses other than 0. */
 #define REPORT_FAILED 1	 /* the recording cannot be read, or the output cannot be written */
@@ -15,6 +16,7 @@
 enum report_where { REPORT_AUTO, REPORT_TEXT, REPORT_VIEW };
 
 struct report_options {
+	struct store_options store;  /* that input names */
 	const char *input, *output;  /* output NULL: standard output */
 	const struct format *format; /* NULL: no format was named */
 	enum report_where where;     /* text, or the interactive view */

@@ -29,9 +29,10 @@ void neighbour_exec(const char *name, char **argv)
 	message(NULL, "cannot run %s: %s; reinstall pcce", path, strerror(errno));
 }
 
-void neighbour_run(const char *name, char **argv)
+int neighbour_run(const char *name, char **argv)
 {
-	pid_t parent = getpid(), pid = fork();
+	pid_t parent = getpid(), pid = fork(), ended;
+	int status = 0;
 
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -41,6 +42,8 @@ void neighbour_run(const char *name, char **argv)
 	}
 	if (pid < 0)
 		message(NULL, "cannot run %s: %s", name, strerror(errno));
-	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	do
+		ended = pid > 0 ? waitpid(pid, &status, 0) : -1;
+	while (pid > 0 && ended < 0 && errno == EINTR);
+	return ended == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }

@@ -8,7 +8,8 @@
  * message if this fails. */
 void neighbour_exec(const char *name, char **argv);
 
-/* Runs the command and waits for its end. It is ended when the caller is. */
-void neighbour_run(const char *name, char **argv);
+/* Runs the command and waits for its end. It is ended when the caller is. Returns its exit status,
+ * or -1 if it has none. */
+int neighbour_run(const char *name, char **argv);
 
 #endif

@@ -113,6 +113,16 @@ int temp_file_open(const char *path, struct temp_file *s, struct error *why)
 	return 0;
 }
 
+int temp_file_create(struct temp_file *s)
+{
+	s->fd = open_unnamed(temporary_folder());
+	if (s->fd < 0 || fcntl(s->fd, F_SETFD, 0))
+		return -errno;
+	snprintf(s->own, sizeof(s->own), "/proc/self/fd/%d", s->fd);
+	s->path = s->own;
+	return 0;
+}
+
 void temp_file_close(struct temp_file *s)
 {
 	if (s->fd >= 0)

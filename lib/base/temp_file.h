@@ -19,6 +19,9 @@ struct temp_file {
 /* Sets s->path to a file that can be opened as often as needed: to a copy, or to path itself if it
  * is a regular file, a folder, or cannot be opened. 0, or -errno with one sentence in why. */
 int temp_file_open(const char *path, struct temp_file *s, struct error *why);
+/* Makes an empty file, which programs that this one starts can open as s->path, too. 0 or
+ * -errno. */
+int temp_file_create(struct temp_file *s);
 void temp_file_close(struct temp_file *s);
 
 /* Returns an empty temporary file for writing and reading. NULL: errno says why. */

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # Completes pcce and the commands pcce-record, pcce-report, pcce-merge, pcce-diff, pcce-compare,
-# pcce-check, pcce-core, pcce-decode, pcce-encode and pcce-config in bash.  It needs only bash.
+# pcce-push, pcce-pull, pcce-check, pcce-core, pcce-decode, pcce-encode and pcce-config in bash.  It needs only bash.
 # Commands, options, formats, samplers and events come from the --help of the installed command.
 # This file lists the other values that options take.
 
@@ -148,7 +148,7 @@ _pcce() {
 		_pcce_words "$(_pcce_options "$path")"
 		case ${COMPREPLY[*]-} in *=) compopt -o nospace ;; esac
 	elif [[ $command == pcce-encode || $command == pcce-merge || $command == pcce-diff ||
-		$command == pcce-compare ]]; then
+		$command == pcce-compare || $command == pcce-push ]]; then
 		_pcce_files -f
 	elif [ "$command" = pcce-core ] || [ "$command" = pcce-decode ]; then
 		_pcce_files -f
@@ -158,4 +158,4 @@ _pcce() {
 }
 
 complete -F _pcce pcce pcce-record pcce-report pcce-merge pcce-diff pcce-compare pcce-check pcce-core pcce-decode \
-	pcce-encode pcce-config
+	pcce-encode pcce-push pcce-pull pcce-config

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* See merged.h. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/temp_file.h"
+#include "store/merged.h"
+#include "stream/writer.h"
+
+FILE *merged_file(int (*write)(const void *of, struct datafile_writer *w), const void *of,
+		  struct error *why)
+{
+	FILE *file = temp_file_stream();
+	struct datafile_writer *w;
+	int fd, r, closed;
+
+	if (!file) {
+		error_set(why, -errno, "cannot create a temporary file: %s", strerror(errno));
+		return NULL;
+	}
+	fd = dup(fileno(file));
+	r = fd < 0 ? -errno : datafile_writer_new(fd, "a temporary file", &w);
+	if (r) {
+		error_set(why, r, "cannot write a temporary file: %s", strerror(-r));
+	} else {
+		r = write(of, w);
+		closed = datafile_flush(w);
+		if (r || closed)
+			error_set(why, r, "%s", datafile_writer_error(w));
+		r = r ? r : closed;
+		closed = datafile_writer_close(w);
+		r = r ? r : closed;
+	}
+	if (!r) {
+		rewind(file);
+		return file;
+	}
+	if (!*why->text)
+		error_set(why, r, "cannot write a temporary file: %s", strerror(-r));
+	fclose(file);
+	return NULL;
+}
+
+static int write_merge(const void *of, struct datafile_writer *w)
+{
+	return merge_write(of, w);
+}
+
+FILE *merged_write(const struct merge *of, struct error *why)
+{
+	return merged_file(write_merge, of, why);
+}
+
+int merged_make(struct merged *m, const char *recording, void (*note)(const char *text),
+		struct error *why)
+{
+	struct merge *all = merge_new();
+	int r;
+
+	*m = (struct merged){.name = recording};
+	if (!all)
+		return error_memory(why);
+	r = merge_add(all, recording, note, why);
+	if (!r) {
+		m->file = merged_write(all, why);
+		if (!m->file)
+			r = -EIO;
+		else
+			snprintf(m->path, sizeof(m->path), "/proc/self/fd/%d", fileno(m->file));
+	}
+	merge_free(all);
+	return r;
+}
+
+void merged_free(struct merged *m)
+{
+	if (m->file)
+		fclose(m->file);
+	m->file = NULL;
+}
