@@ -125,7 +125,8 @@ $(O)/obj/fuzz/%.o: %.c $(O)/obj/.flags | $(SKELS) $(PROTOS)
 
 # What fuzzers use of lib/.
 $(O)/obj/fuzz/libpcce-tools.a: $(patsubst %.c,$(O)/obj/fuzz/%.o,$(wildcard $(patsubst %,lib/%/*.c, \
-		api base decode diff elf encode filter numbering stream symbols tree)))
+		api base decode diff elf encode filter hot merge numbering store stream symbols \
+		tree)))
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 

@@ -195,7 +195,8 @@ int rebuild_add_module(struct rebuild *b, const struct store_key *id, const stru
 	id_map_fill(&b->by_id, e, words, (uint32_t)b->n_modules++);
 	if (!m->build || !m->path || !m->table)
 		return -ENOMEM;
-	memcpy(m->table, f->table, f->n);
+	if (f->n)
+		memcpy(m->table, f->table, f->n);
 	return 0;
 }
 
@@ -219,7 +220,8 @@ int rebuild_add_symbol(struct rebuild *b, const struct store_key *module, uint64
 		.module = e->number - 1, .address = address, .frames = malloc(size + 1), .n = size};
 	if (!s->frames)
 		return -ENOMEM;
-	memcpy(s->frames, frames, size);
+	if (size)
+		memcpy(s->frames, frames, size);
 	words[2] = address;
 	words[3] = 1;
 	e = id_map_find(&b->by_symbol, words);
