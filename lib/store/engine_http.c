@@ -103,7 +103,8 @@ static int set_request(struct http *h, const char *sql, const struct bytes *rows
 	struct curl_slist *more;
 
 	if (!r &&
-	    asprintf(url, "%s/?%s%s%s", h->base, read_only ? "readonly=1" : "wait_end_of_query=1",
+	    /* An error in the middle of a reply must not look like rows. */
+	    asprintf(url, "%s/?wait_end_of_query=1%s%s%s", h->base, read_only ? "&readonly=1" : "",
 		     rows ? "&query=" : "", query) < 0)
 		r = -ENOMEM;
 	curl_free(query);
