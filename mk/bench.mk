@@ -60,6 +60,9 @@ $(O)/bench/walk: private LIBS_TOOLS += -lunwind
 $(O)/bench/walk: $(call bench_objects,restore/walk) $(TOOLLIB)
 	$(link_tool)
 
+$(O)/bench/sql: $(call bench_objects,fleet/sql) $(TOOLLIB)
+	$(link_tool)
+
 $(O)/bench/graph: $(call bench_objects,scale/graph) $(TOOLLIB)
 	$(link_tool)
 
