@@ -17,6 +17,7 @@
 #include "hot/parameters.h"
 #include "record/record.h"
 #include "record/system_limits.h"
+#include "record/targets.h"
 #include "filter/reuse.h"
 #include "sampler/event_list.h"
 #include "sampler/perf_event.h"
@@ -200,7 +201,7 @@ static void option_pid(struct argp_state *state, struct record_options *o, const
 {
 	static const char **targets;
 
-	if (!*arg || *arg == ',' || strstr(arg, ",,") || arg[strlen(arg) - 1] == ',')
+	if (!targets_are_named(arg))
 		message_usage(state,
 			      "cannot use -p %s: it must be numbers of processes or names of "
 			      "commands, with commas between them",

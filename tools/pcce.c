@@ -29,6 +29,7 @@ static const struct command {
 	 "--machine"},
 	{"run", "Record a program, and show the result", "pcce-record", "--show"},
 	{"record", "Record a program or a running process", NULL, NULL},
+	{"top", "Show what runs now, in a terminal view", NULL, NULL},
 	{"report", "Show a recording: a terminal view, text, a page, other formats", NULL, NULL},
 	{"diff", "Compare two recordings", NULL, NULL},
 	{"merge", "Join recordings", NULL, NULL},

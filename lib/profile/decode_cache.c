@@ -174,6 +174,11 @@ struct tree_place *decode_cache_take_places(struct decode_cache *d, size_t *n)
 	return sample_points_take_places(d->points, n);
 }
 
+struct tree_place *decode_cache_places(const struct decode_cache *d)
+{
+	return sample_points_places(d->points);
+}
+
 /* ---- unique contexts ------------------------------------------------------------- */
 
 /* Returns the number of this calling context, from 1; 0: no memory. Contexts are told apart by 64
@@ -429,15 +434,16 @@ static int copy_sample(struct pending *p, const struct pcce_sample *s)
 	return 0;
 }
 
-static int begin_sample(struct decode_cache *d, struct pending *p, const struct stream_event *of)
+static int begin_sample(struct decode_cache *d, struct pending *p, const struct stream_event *of,
+			uint32_t space)
 {
 	const struct pcce_sample *s = of->sample;
-	uint32_t space = address_spaces_at(d->spaces, s->pid, s->time);
 	const struct sample_point *known =
 		space == UINT32_MAX ? NULL : sample_points_at(d->points, space, s->ip);
 
-	if (!known || copy_sample(p, s) || stack_store_take(d->segments, s, &p->below))
+	if (!known || copy_sample(p, s))
 		return -ENOMEM;
+	p->below = of->below;
 	p->samples = of->samples;
 	p->weight = of->weight;
 	p->error = of->error;
@@ -512,9 +518,9 @@ static int deliver_sample(struct decode_cache *d, struct pending *p)
 	return r ? r : d->sink.sample(d->sink.ctx, &s, p->spot.meaning);
 }
 
-int decode_cache_push(struct decode_cache *d, const struct stream_event *s)
+int decode_cache_push_in(struct decode_cache *d, const struct stream_event *s, uint32_t space)
 {
-	int r = begin_sample(d, &d->ring[d->begun % RING], s);
+	int r = begin_sample(d, &d->ring[d->begun % RING], s, space);
 
 	d->begun++;
 	if (!r && d->begun - d->remembered > STAGE)
@@ -524,6 +530,16 @@ int decode_cache_push(struct decode_cache *d, const struct stream_event *s)
 	if (!r && d->finished - d->delivered > STAGE)
 		r = deliver_sample(d, &d->ring[d->delivered++ % RING]);
 	return r;
+}
+
+int decode_cache_push(struct decode_cache *d, const struct stream_event *s)
+{
+	uint32_t space = address_spaces_at(d->spaces, s->sample->pid, s->sample->time);
+	struct stream_event stacked = *s;
+
+	return stack_store_take(d->segments, s->sample, &stacked.below)
+		       ? -ENOMEM
+		       : decode_cache_push_in(d, &stacked, space);
 }
 
 int decode_cache_end(struct decode_cache *d)

@@ -69,6 +69,8 @@ void decode_cache_free(struct decode_cache *d);
 
 /* 0, -ENOMEM, or what the sink returned. The last samples reach the sink in decode_cache_end(). */
 int decode_cache_push(struct decode_cache *d, const struct stream_event *s);
+/* For callers that know the address space and the stack below the sample. */
+int decode_cache_push_in(struct decode_cache *d, const struct stream_event *s, uint32_t space);
 int decode_cache_end(struct decode_cache *d);
 
 /* Returns the number of distinct calling contexts so far. */
@@ -79,5 +81,7 @@ void decode_cache_line(const struct decode_cache *d, uint32_t place, struct tree
 
 /* Returns the array that places are numbers into, for the caller to free, and its length in *n. */
 struct tree_place *decode_cache_take_places(struct decode_cache *d, size_t *n);
+/* Returns the same array, which remains that of the cache, until the next sample. */
+struct tree_place *decode_cache_places(const struct decode_cache *d);
 
 #endif

@@ -135,7 +135,7 @@ static int end_samples(void *ctx)
 }
 
 /* A thread has several streams: one for each event and each of its names. */
-static int number_threads(struct profile *p)
+int profile_number_threads(struct profile *p)
 {
 	size_t n = sample_streams_count(p->streams);
 
@@ -152,7 +152,7 @@ static int number_threads(struct profile *p)
 
 /* ---- all together ---------------------------------------------------------------- */
 
-static int prepare_profile(struct profile *p, const struct profile_options *o,
+int profile_prepare(struct profile *p, const struct profile_options *o,
 			   const struct selection *s)
 {
 	p->in = calloc(1, sizeof(*p->in));
@@ -213,8 +213,7 @@ static int read_samples(struct profile *p, const struct profile_options *o, stru
 	return r;
 }
 
-/* Gives the functions of all contexts names for people. */
-static int shorten_names(struct profile *p)
+int profile_shorten_names(struct profile *p)
 {
 	const struct cct *trees[] = {&p->in->all, thread_origins_tree(p->origins)};
 	uint32_t *names = NULL;
@@ -238,7 +237,7 @@ static int load_profile(struct profile *p, const char *path, const struct profil
 {
 	static const struct selection everything;
 	const struct selection *selection = o->select ? o->select : &everything;
-	int r = prepare_profile(p, o, selection);
+	int r = profile_prepare(p, o, selection);
 
 	r = r ? r : profile_read(p, path, why);
 	if (!r) {
@@ -250,9 +249,9 @@ static int load_profile(struct profile *p, const char *path, const struct profil
 	r = r ? r : read_samples(p, o, why);
 	if (p->in && p->in->recording)
 		recording_end_samples(p->in->recording);
-	r = r ? r : number_threads(p);
+	r = r ? r : profile_number_threads(p);
 	if (!r && o->tree)
-		r = shorten_names(p);
+		r = profile_shorten_names(p);
 	if (r)
 		return r;
 	if (p->in->kept)

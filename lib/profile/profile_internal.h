@@ -81,6 +81,12 @@ struct profile_internals {
  * without a sentence. */
 int profile_read(struct profile *p, const char *path, struct error *why);
 
+/* load.c: the steps of loading. s: what will be selected. 0 or -ENOMEM. */
+int profile_prepare(struct profile *p, const struct profile_options *o, const struct selection *s);
+int profile_number_threads(struct profile *p);
+/* Gives the functions of all contexts names for people. */
+int profile_shorten_names(struct profile *p);
+
 /* decode_pass.c: decodes all samples into the sink. below: contexts continue with the creation
  * contexts of their threads. progress: what progress() shows. Returns the same as profile_read().
  */

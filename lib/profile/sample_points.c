@@ -78,6 +78,11 @@ struct tree_place sample_points_place(const struct sample_points *p, uint32_t nu
 	return p->places[number];
 }
 
+struct tree_place *sample_points_places(const struct sample_points *p)
+{
+	return p->places;
+}
+
 struct tree_place *sample_points_take_places(struct sample_points *p, size_t *n)
 {
 	struct tree_place *places = p->places;

@@ -37,6 +37,8 @@ const struct sample_point *sample_points_at(struct sample_points *p, uint32_t sp
 /* Returns the number of a place; equal places have equal numbers. UINT32_MAX: no memory. */
 uint32_t sample_points_number(struct sample_points *p, struct tree_place place);
 struct tree_place sample_points_place(const struct sample_points *p, uint32_t number);
+/* Returns all places, until the next one is added. */
+struct tree_place *sample_points_places(const struct sample_points *p);
 /* Returns all places, for the caller to free, and their number in *n. */
 struct tree_place *sample_points_take_places(struct sample_points *p, size_t *n);
 

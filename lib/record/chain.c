@@ -56,13 +56,13 @@ int chain_build(struct chain *c, const struct chain_config *config, struct error
 		add_stage(c, stack_pointers_new(m));
 	if (config->watch)
 		add_stage(c, config->watch);
-	if (o->only || o->hot || config->frames.which || o->waits) {
+	if (o->only || o->hot || config->frames.which || o->waits || config->end) {
 		state = state_new(m);
 		add_stage(c, (struct stream *)state);
 	}
 	/* --only completes what it keeps, and --hot writes whole stacks. */
 	if (o->waits && !c->incomplete)
-		add_stage(c, carriers_new(o->only || o->hot ? NULL : state->stacks));
+		add_stage(c, carriers_new(o->only || o->hot || config->end ? NULL : state->stacks));
 	if (config->sampler && !c->incomplete) {
 		c->accounts = accounts_new(sampler, o->sampled ? 2 : o->count ? 1 : o->n_events);
 		add_stage(c, (struct stream *)c->accounts);
@@ -74,7 +74,7 @@ int chain_build(struct chain *c, const struct chain_config *config, struct error
 		add_hot(c, config, state, why);
 	if (!o->hot && !c->incomplete)
 		add_stage(c, frames_new(&config->frames, m, state->spaces, sampler));
-	add_stage(c, event_writer_new(config->writer));
+	add_stage(c, config->end ? config->end : event_writer_new(config->writer));
 	if (c->incomplete && !*why->text)
 		error_set(why, -ENOMEM, "out of memory");
 	return c->incomplete ? -ENOMEM : 0;

@@ -23,6 +23,7 @@ struct chain_config {
 	int fd; /* the writer's */
 	struct record_modules *modules;
 	struct frames_config frames;
+	struct stream *end;   /* NULL: the writer */
 	struct stream *watch; /* sees processes, and mappings with their modules; or NULL */
 };
 

@@ -78,12 +78,15 @@ struct recorder {
 	size_t marked_size;
 	bool any_instrumented, privileged, shared_runtime, executed, complete;
 	uint64_t progress_due, traced_due;
+	uint64_t end;	   /* when the recording shall end; UINT64_MAX: with the program */
+	uint64_t deadline; /* after a signal; 0: none came */
 	size_t watched; /* counts the processes that watch_tracers() has looked at */
 	bool progress_shown;
 };
 
 static volatile sig_atomic_t stop_signal, stop_sent;
 static bool be_quiet, be_verbose;
+const char *say_as = "pcce-record";
 
 static void warn(const char *text)
 {
@@ -295,6 +298,8 @@ static int watch_map(struct stream *s, const struct pcce_rec_map *rec, uint64_t 
 
 static int build_chain(struct recorder *r, const struct sampler_config *sampler, struct error *why)
 {
+	const struct record_live *live = r->options->live;
+	struct stream *end = live ? live->end(live->ctx, r->modules) : NULL;
 	static const struct stream_ops watch = {.process = watch_process,
 						.map = watch_map,
 						.event = watch_event,
@@ -305,8 +310,11 @@ static int build_chain(struct recorder *r, const struct sampler_config *sampler,
 					    .fd = r->output.fd,
 					    .modules = r->modules,
 					    .frames = {sampler->copy, r->options->reuse},
-					    .watch = &r->watch};
+					    .watch = &r->watch,
+					    .end = end};
 
+	if (live && !end)
+		return error_memory(why);
 	r->watch.ops = &watch;
 	return chain_build(&r->chain, &config, why);
 }
@@ -377,41 +385,57 @@ static void watch_tracers(struct recorder *r)
 	}
 }
 
-static int record_loop(struct recorder *r)
+static int note_main_process(struct recorder *r)
 {
 	/* With --count, the sampler finds processes only at the end. */
 	const struct pcce_rec_process first = {.time = clock_ns(CLOCK_MONOTONIC),
 					       .pid = (uint32_t)r->main_pid};
-	uint64_t deadline = 0, end = first.time + r->options->duration;
-	bool over;
-	int err = r->main_pid ? running_note(&r->running, &first) : 0;
 
-	if (err)
-		return err;
-	for (;;) {
-		over = target_has_ended(r);
-		watch_image(r);
-		watch_tracers(r);
-		err = r->active.ops->poll(r->active.sampler, r->chain.first, over ? 0 : POLL_MS);
-		if (!err)
-			err = datafile_flush(r->writer);
-		if (err || over)
-			return err;
-		show_progress(r, false);
-		if (r->options->duration && clock_ns(CLOCK_MONOTONIC) >= end)
-			return 0;
-		if (!stop_signal)
-			continue;
-		if (!r->command_runs)
-			return 0;
-		if (!deadline) {
-			deadline = clock_ns(CLOCK_MONOTONIC) + GRACE_NS;
-			if (stop_sent)
-				kill(r->command.pid, stop_signal);
-		} else if (clock_ns(CLOCK_MONOTONIC) > deadline) {
-			return 0;
-		}
+	r->end = r->options->duration ? first.time + r->options->duration : UINT64_MAX;
+	return r->main_pid ? running_note(&r->running, &first) : 0;
+}
+
+/* Takes what has come, and waits for more, for at most ms. 0; 1: it is over; or -errno. */
+static int record_step(void *recorder, int ms)
+{
+	struct recorder *r = recorder;
+	bool over = target_has_ended(r);
+	int err;
+
+	watch_image(r);
+	watch_tracers(r);
+	err = r->active.ops->poll(r->active.sampler, r->chain.first, over ? 0 : ms);
+	if (!err)
+		err = datafile_flush(r->writer);
+	if (err || over)
+		return err ? err : 1;
+	if (clock_ns(CLOCK_MONOTONIC) >= r->end)
+		return 1;
+	if (!stop_signal)
+		return 0;
+	if (!r->command_runs)
+		return 1;
+	if (!r->deadline) {
+		r->deadline = clock_ns(CLOCK_MONOTONIC) + GRACE_NS;
+		if (stop_sent)
+			kill(r->command.pid, stop_signal);
 	}
+	return clock_ns(CLOCK_MONOTONIC) > r->deadline;
+}
+
+static int record_loop(struct recorder *r)
+{
+	const struct record_live *live = r->options->live;
+	int step = note_main_process(r);
+
+	if (!step && live)
+		return live->run(live->ctx, record_step, r);
+	while (!step) {
+		step = record_step(r, POLL_MS);
+		if (!step)
+			show_progress(r, false);
+	}
+	return step < 0 ? step : 0;
 }
 
 /* ---- the end -------------------------------------------------------------------- */
@@ -536,7 +560,7 @@ static int run_recorder(struct recorder *r, const struct sampler_config *config)
 
 	if (status)
 		return status;
-	err = output_file_commit(&r->output);
+	err = r->options->live ? 0 : output_file_commit(&r->output);
 	if (err)
 		say("cannot create %s: %s; nothing is recorded", r->options->output,
 		    strerror(-err));
@@ -548,13 +572,13 @@ static int run_recorder(struct recorder *r, const struct sampler_config *config)
 	show_progress(r, true);
 	if (!err)
 		err = stop_err;
-	if (!err)
+	if (!err && !r->options->live)
 		err = finish_recording(r);
 	if (err && datafile_writer_error(r->writer)[0])
 		say("%s", datafile_writer_error(r->writer));
 	else if (err)
 		say("the recording ended early: %s", strerror(-err));
-	else
+	else if (!r->options->live)
 		print_summary(r, config);
 	warn_of_running(r);
 	r->complete = !err && stop_signal != SIGTERM;
@@ -562,6 +586,16 @@ static int run_recorder(struct recorder *r, const struct sampler_config *config)
 		return err ? 1 : 0;
 	status = pass_on_status(r);
 	return err && !status ? 1 : status;
+}
+
+/* Without a recording, the writer's records go nowhere. */
+static int create_output(struct recorder *r, struct error *why)
+{
+	if (!r->options->live)
+		return output_file_create(&r->output, r->options->output, OUTPUT_RECORDING, why);
+	r->output.held = r->output.directory = -1;
+	r->output.fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	return r->output.fd < 0 ? error_set(why, -errno, "%s", strerror(errno)) : 0;
 }
 
 int record_run(const struct record_options *o, bool *complete)
@@ -573,6 +607,7 @@ int record_run(const struct record_options *o, bool *complete)
 		.n_events = o->n_events,
 		.system = o->system,
 		.verify = o->verify,
+		.turn_ms = o->live ? POLL_MS : 0,
 		.signal = o->signal,
 		.engine = o->engine,
 		.bursts = o->bursts,
@@ -606,13 +641,13 @@ int record_run(const struct record_options *o, bool *complete)
 		choose_frames_for(r.active.ops, program, be_quiet, &config);
 	r.program = program;
 	warn_privileged(&r, program);
-	err = output_file_create(&r.output, o->output, OUTPUT_RECORDING, &why);
+	err = create_output(&r, &why);
 	if (err) {
 		say("cannot create %s: %s", o->output, why.text);
 		goto out;
 	}
 	if (!datafile_writer_new(r.output.fd, o->output, &r.writer))
-		r.modules = record_modules_new(r.writer, warn);
+		r.modules = record_modules_new(o->live ? NULL : r.writer, warn);
 	if (!r.modules)
 		say("out of memory");
 	else if (build_chain(&r, &config, &why))

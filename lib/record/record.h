@@ -11,9 +11,23 @@
 struct count_bursts;
 struct expression;
 struct hot_parameters;
+struct record_modules;
 struct reuse_ops;
 struct sampler_event;
 struct sampler_system;
+struct stream;
+
+/* Samples that are shown while they are taken, instead of being written. */
+struct record_live {
+	/* Returns the end of the stream; NULL: no memory. It may use the modules until its function
+	 * `free` is called. */
+	struct stream *(*end)(void *ctx, struct record_modules *m);
+	/* Calls step() until the user ends it. step() takes what has come, and waits for more, for at
+	 * most `ms`. It returns 0; 1: the recorded processes have ended, or a signal came; or
+	 * -errno. The result is 0 or -errno. */
+	int (*run)(void *ctx, int (*step)(void *recorder, int ms), void *recorder);
+	void *ctx;
+};
 
 struct record_options {
 	const struct sampler_event *events; /* n_events, at least one, that are sampled */
@@ -41,6 +55,7 @@ struct record_options {
 	enum sampler_copy frames;	   /* of which samples frames are restored */
 	bool choose_frames;		   /* or the recorder chooses: choose_frames.h */
 	const struct reuse_ops *reuse;	   /* NULL: unwind all frames of each sample */
+	const struct record_live *live;	   /* NULL: write a recording */
 };
 
 /* Records, and prints all messages. Returns the exit status for main(): the command's, if it ran

@@ -100,6 +100,13 @@ static int add_process_number(struct targets *t, const char *word)
 	return err;
 }
 
+bool targets_are_named(const char *list)
+{
+	size_t length = strlen(list);
+
+	return length && *list != ',' && !strstr(list, ",,") && list[length - 1] != ',';
+}
+
 int targets_add(struct targets *t, const char *list)
 {
 	char *copy = strdup(list), *rest = copy, *word;

@@ -13,6 +13,8 @@ struct targets { /* empty: all zeros */
 	size_t n;
 };
 
+/* Is this such a list, with no empty word? */
+bool targets_are_named(const char *list);
 /* Adds the processes of a list like "12,sshd": numbers of processes, or names of commands, of which
  * all processes are meant. 0, or -errno after a message. */
 int targets_add(struct targets *t, const char *list);

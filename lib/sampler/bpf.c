@@ -519,7 +519,8 @@ static int bpf_turn(struct sampler *s, struct stream *sink, bool last)
 
 static int bpf_poll(struct sampler *s, struct stream *sink, int timeout_ms)
 {
-	int turn_ms = bpf_ring_busy(s->rings) ? BUSY_TURN : TURN;
+	int usual_ms = s->config.turn_ms ? s->config.turn_ms : TURN,
+	    turn_ms = bpf_ring_busy(s->rings) ? BUSY_TURN : usual_ms;
 	int err;
 
 	/* Samples do not wake us. They wait in the rings for the next turn. */

@@ -47,7 +47,8 @@ struct process {
 	struct generation *generations;
 	size_t n, capacity;
 	/* Present spaces only: */
-	uint64_t layout, built; /* its number; that of maps */
+	uint64_t layout, built, numbered; /* its number; that of maps, and of space */
+	uint32_t space;
 	struct decode_maps maps;
 	UT_hash_handle hh;
 };
@@ -109,6 +110,7 @@ void address_spaces_free(struct address_spaces *s)
 
 	if (!s)
 		return;
+	address_spaces_forget(s);
 	HASH_ITER (hh, s->processes, p, next) {
 		HASH_DEL(s->processes, p);
 		for (size_t i = 0; i < p->n; i++)
@@ -116,11 +118,6 @@ void address_spaces_free(struct address_spaces *s)
 		free(p->generations);
 		free(p->maps.list);
 		free(p);
-	}
-	HASH_CLEAR(hh, s->by_maps);
-	for (size_t i = 0; i < s->n_spaces; i++) {
-		free(s->spaces[i]->maps.list);
-		free(s->spaces[i]);
 	}
 	free(s->spaces);
 	free(s->events);
@@ -480,4 +477,31 @@ const struct decode_space *address_spaces_now(struct address_spaces *s, uint32_t
 	decode_maps_set(&p->maps, maps, n);
 	p->built = p->layout;
 	return &p->maps.as;
+}
+
+uint32_t address_spaces_number(struct address_spaces *s, uint32_t pid)
+{
+	static const struct generation nothing;
+	struct process *p = process_of(s, pid);
+
+	if (!p)
+		return UINT32_MAX;
+	if (p->numbered == p->layout)
+		return p->space;
+	p->space = build_space(s, p->n ? &p->generations[0] : &nothing, 0);
+	if (p->space != UINT32_MAX)
+		p->numbered = p->layout;
+	return p->space;
+}
+
+void address_spaces_forget(struct address_spaces *s)
+{
+	HASH_CLEAR(hh, s->by_maps);
+	for (size_t i = 0; i < s->n_spaces; i++) {
+		free(s->spaces[i]->maps.list);
+		free(s->spaces[i]);
+	}
+	s->n_spaces = 0;
+	for (struct process *p = s->processes; p; p = p->hh.next)
+		p->numbered = 0;
 }

@@ -42,4 +42,10 @@ const struct decode_space *address_spaces_get(const struct address_spaces *s, ui
 const struct decode_space *address_spaces_now(struct address_spaces *s, uint32_t pid,
 					      uint64_t *layout);
 
+/* Returns the number of the address space of a process, which address_spaces_get() takes as long as
+ * nobody forgets it. Equal layouts have equal numbers. UINT32_MAX: no memory. */
+uint32_t address_spaces_number(struct address_spaces *s, uint32_t pid);
+/* Forgets all numbers. */
+void address_spaces_forget(struct address_spaces *s);
+
 #endif

@@ -121,6 +121,8 @@ static int write_module(struct record_modules *m, const struct entry *e)
 	struct iovec part = {e->table, e->table_size};
 	int err;
 
+	if (!m->writer)
+		return 0;
 	memcpy(rec.build_id, e->module.build_id, sizeof(rec.build_id));
 	err = datafile_put_strings(m->writer, PCCE_REC_MODULE, &rec, sizeof(rec),
 				   (const char *const[]){e->path}, 1);
@@ -291,6 +293,14 @@ struct record_modules *record_modules_new(struct datafile_writer *w, void (*warn
 		m->warn = warn;
 	}
 	return m;
+}
+
+int record_modules_add_kernel(struct record_modules *m)
+{
+	char *key = strdup(PCCE_MODULE_KERNEL);
+	struct entry *e;
+
+	return key ? add_file(m, PCCE_MODULE_KERNEL, -1, key, &e) : -ENOMEM;
 }
 
 struct stream *record_modules_stage(struct record_modules *m)

@@ -33,7 +33,7 @@ struct record_module {
 	uint32_t build_id_size;
 };
 
-/* Writes new modules to w. Calls warn with one sentence for each table that cannot be used or is
+/* Writes new modules to w, unless it is NULL. Calls warn with one sentence for each table that cannot be used or is
  * missing. */
 struct record_modules *record_modules_new(struct datafile_writer *w,
 					  void (*warn)(const char *text));
@@ -42,6 +42,9 @@ void record_modules_free(struct record_modules *m);
 /* Returns the stage of a stream that adds the modules of mappings, and of other recordings. Behind
  * it, mappings have the numbers of their modules. */
 struct stream *record_modules_stage(struct record_modules *m);
+
+/* Adds the kernel, which no process maps, under the next number. 0 or -errno. */
+int record_modules_add_kernel(struct record_modules *m);
 
 /* Makes present address spaces of the modules, which must outlive them. NULL: no memory. */
 struct address_spaces *record_modules_spaces(const struct record_modules *m);

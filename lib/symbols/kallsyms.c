@@ -156,3 +156,88 @@ int kallsyms_list(uint64_t **starts, size_t *n)
 		qsort(*starts, *n, sizeof(**starts), compare_u64);
 	return err;
 }
+
+/* ---- all symbols ----------------------------------------------------------------- */
+
+struct kernel_symbol {
+	uint64_t address;
+	char *function;
+};
+
+struct kernel_symbols {
+	struct kernel_symbol *all;
+	size_t n, capacity;
+};
+
+static int add_kernel_function(struct kernel_symbols *k, uint64_t address, const char *function)
+{
+	char *copy;
+
+	if (array_grow_from(&k->all, k->n, &k->capacity, 65536, sizeof(*k->all)))
+		return -ENOMEM;
+	copy = strdup(function);
+	if (!copy)
+		return -ENOMEM;
+	k->all[k->n++] = (struct kernel_symbol){address, copy};
+	return 0;
+}
+
+/* The plainest name of an address comes first. */
+static int compare_kernel_symbols(const void *a, const void *b)
+{
+	const struct kernel_symbol *x = a, *y = b;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return is_plainer_name(x->function, y->function)   ? -1
+	       : is_plainer_name(y->function, x->function) ? 1
+							   : 0;
+}
+
+struct kernel_symbols *kernel_symbols_read(void)
+{
+	struct kernel_symbols *k = calloc(1, sizeof(*k));
+	FILE *f = fopen("/proc/kallsyms", "re");
+	char *line = NULL;
+	size_t capacity = 0;
+	int err = k ? 0 : -ENOMEM;
+
+	while (f && !err && getline(&line, &capacity, f) > 0) {
+		uint64_t symbol;
+		char type, *function = parse_kallsyms_line(line, &symbol, &type);
+
+		if (function && strchr("tTwW", type))
+			err = add_kernel_function(k, symbol, function);
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	if (err) {
+		kernel_symbols_free(k);
+		return NULL;
+	}
+	if (k->n)
+		qsort(k->all, k->n, sizeof(*k->all), compare_kernel_symbols);
+	return k;
+}
+
+const char *kernel_symbols_at(const struct kernel_symbols *k, uint64_t address, uint64_t *symbol)
+{
+	size_t at = SORTED_COUNT(i, k->n, k->all[i].address <= address);
+
+	if (!at || address - k->all[at - 1].address >= FARTHEST)
+		return NULL;
+	*symbol = k->all[--at].address;
+	while (at && k->all[at - 1].address == *symbol)
+		at--;
+	return k->all[at].function;
+}
+
+void kernel_symbols_free(struct kernel_symbols *k)
+{
+	for (size_t i = 0; k && i < k->n; i++)
+		free(k->all[i].function);
+	if (k)
+		free(k->all);
+	free(k);
+}

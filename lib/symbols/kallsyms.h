@@ -19,4 +19,13 @@ int kallsyms_lookup(const uint64_t *addresses, size_t n,
  * kernel hides them, or has no list. */
 int kallsyms_list(uint64_t **starts, size_t *n);
 
+/* All functions, for callers that look several times. */
+struct kernel_symbols;
+
+/* Without permission, or without a list, there are none. NULL: no memory. */
+struct kernel_symbols *kernel_symbols_read(void);
+/* Returns the function that contains an address, and sets *symbol to its start. NULL: none. */
+const char *kernel_symbols_at(const struct kernel_symbols *k, uint64_t address, uint64_t *symbol);
+void kernel_symbols_free(struct kernel_symbols *k);
+
 #endif

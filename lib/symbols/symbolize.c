@@ -191,21 +191,27 @@ static const char *name_at(void *ctx, uint64_t addr)
 	return symbol && symbol->addr == addr ? symbol->name : NULL;
 }
 
-struct work {
-	const uint64_t *vaddrs;
-	size_t n;
+struct symbolizer {
+	Elf *elf, *debug; /* debug: a separate file; NULL: none */
+	int debug_fd;
+	Dwarf *dwarf;
 	struct symbols symbols;
 	struct plt_stub *stubs;
 	size_t n_stubs;
+};
+
+/* One look into a file. */
+struct look {
+	struct symbolizer *in;
+	const uint64_t *vaddrs;
 	struct dwarf_chains *chains;
-	struct symbolize_range *ranges; /* of list_symbols(), n of them */
 	int (*frame)(void *ctx, const struct symbolize_frame *f);
 	void *ctx;
 };
 
-static int deliver_frames(const struct work *w, size_t i)
+static int deliver_frames(const struct look *w, size_t i)
 {
-	const struct symbol_table_entry *symbol = find_symbol(&w->symbols, w->vaddrs[i]);
+	const struct symbol_table_entry *symbol = find_symbol(&w->in->symbols, w->vaddrs[i]);
 	struct symbolize_frame f = {
 		.vaddr = w->vaddrs[i], .symbol = symbol ? symbol->addr : 0, .file = ""};
 	size_t n = dwarf_chain_length(w->chains, i), k;
@@ -245,9 +251,9 @@ static int deliver_frames(const struct work *w, size_t i)
  * Adds symbols for the stubs. Without them, stubs would get the name of the symbol before them,
  * mostly _init.
  */
-static int add_stubs(struct work *w, Elf *elf)
+static int add_stubs(struct symbolizer *w)
 {
-	int err = plt_read(elf, name_at, &w->symbols, &w->stubs, &w->n_stubs);
+	int err = plt_read(w->elf, name_at, &w->symbols, &w->stubs, &w->n_stubs);
 
 	for (size_t i = 0; i < w->n_stubs && !err; i++)
 		err = add_elf_symbol(&w->symbols,
@@ -257,21 +263,21 @@ static int add_stubs(struct work *w, Elf *elf)
 	return err;
 }
 
-static int read_all_symbols(struct work *w, Elf *elf, Elf *debug)
+static int read_all_symbols(struct symbolizer *w)
 {
-	int err = read_elf_symbols(&w->symbols, elf, SHT_SYMTAB);
+	int err = read_elf_symbols(&w->symbols, w->elf, SHT_SYMTAB);
 
-	if (!err && !w->symbols.n && debug)
-		err = read_elf_symbols(&w->symbols, debug, SHT_SYMTAB);
+	if (!err && !w->symbols.n && w->debug)
+		err = read_elf_symbols(&w->symbols, w->debug, SHT_SYMTAB);
 	if (!err && !w->symbols.n)
-		err = read_elf_symbols(&w->symbols, elf, SHT_DYNSYM);
+		err = read_elf_symbols(&w->symbols, w->elf, SHT_DYNSYM);
 	sort_elf_symbols(&w->symbols);
 	if (!err)
 		err = cut_versions(&w->symbols);
-	return err ? err : add_stubs(w, elf);
+	return err ? err : add_stubs(w);
 }
 
-static void free_symbols(struct work *w)
+static void free_symbols(struct symbolizer *w)
 {
 	free(w->symbols.all);
 	for (size_t i = 0; i < w->symbols.n_cut; i++)
@@ -304,58 +310,125 @@ static void explain_no_dwarf(Elf *elf, struct error *why)
 	}
 }
 
-static int symbolize_elf(struct work *w, Elf *elf, Elf *debug, struct error *why)
+/* Opens a file with its debug information, and reads its symbols. 0, or -errno as of
+ * symbolize_file(). */
+static int open_symbols(struct symbolizer *w, int fd, const uint8_t *build_id, size_t build_id_size,
+			struct error *why)
 {
-	int err = read_all_symbols(w, elf, debug);
-	Dwarf *dwarf;
-	size_t i;
+	elf_version(EV_CURRENT);
+	w->elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (!w->elf || elf_kind(w->elf) != ELF_K_ELF)
+		return error_set(why, -ENOEXEC, "is not an ELF file");
+	if (build_id_size && !debuginfo_same_build_id(w->elf, build_id, build_id_size))
+		return error_set(why, -ESTALE, "was replaced while it was recorded");
+	w->debug_fd = debuginfo_open(build_id, build_id_size, &w->debug);
+	if (w->debug_fd < 0)
+		w->debug_fd = debuginfo_open_link(fd, w->elf, &w->debug);
+	return read_all_symbols(w) ? error_set(why, -ENOMEM, "needs more memory than is available")
+				   : 0;
+}
 
-	dwarf = err ? NULL : dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-	if (!dwarf && !err && debug)
-		dwarf = dwarf_begin_elf(debug, DWARF_C_READ, NULL);
-	if (!dwarf && !err)
-		explain_no_dwarf(debug ? debug : elf, why);
-	if (!err)
-		err = dwarf_chains_new(dwarf, w->vaddrs, w->n, &w->chains);
-	if (err)
-		error_set(why, 0, "needs more memory than is available");
-	for (i = 0; i < w->n && !err; i++)
-		err = deliver_frames(w, i);
-	dwarf_chains_free(w->chains);
-	if (dwarf)
-		dwarf_end(dwarf);
+static void open_dwarf(struct symbolizer *w, struct error *why)
+{
+	w->dwarf = dwarf_begin_elf(w->elf, DWARF_C_READ, NULL);
+	if (!w->dwarf && w->debug)
+		w->dwarf = dwarf_begin_elf(w->debug, DWARF_C_READ, NULL);
+	if (!w->dwarf)
+		explain_no_dwarf(w->debug ? w->debug : w->elf, why);
+}
+
+void symbolizer_close(struct symbolizer *w)
+{
+	if (!w)
+		return;
+	if (w->dwarf)
+		dwarf_end(w->dwarf);
 	free_symbols(w);
+	if (w->debug_fd >= 0) {
+		elf_end(w->debug);
+		close(w->debug_fd);
+	}
+	if (w->elf)
+		elf_end(w->elf);
+	free(w);
+}
+
+static int new_symbolizer(struct symbolizer **out, struct error *why)
+{
+	struct symbolizer *w = calloc(1, sizeof(*w));
+
+	*out = w;
+	if (!w)
+		return error_set(why, -ENOMEM, "needs more memory than is available");
+	w->debug_fd = -1;
+	return 0;
+}
+
+static int finish_symbolizer(struct symbolizer *w, int err, struct symbolizer **out,
+			     struct error *why)
+{
+	if (!err)
+		open_dwarf(w, why);
+	if (err)
+		symbolizer_close(w);
+	*out = err ? NULL : w;
 	return err;
 }
 
-/* Does the work for a file that is opened with its debug information. */
-static int work_on_file(int fd, const uint8_t *build_id, size_t build_id_size, struct work *w,
-			int (*work)(struct work *w, Elf *elf, Elf *debug, struct error *why),
-			struct error *why)
+int symbolizer_open(int fd, const uint8_t *build_id, size_t build_id_size, struct symbolizer **out,
+		    struct error *why)
 {
-	Elf *elf, *debug = NULL;
-	int err, debug_fd;
+	struct symbolizer *w;
+	int err = new_symbolizer(&w, why);
 
+	if (!err)
+		err = open_symbols(w, fd, build_id, build_id_size, why);
+	return finish_symbolizer(w, err, out, why);
+}
+
+int symbolizer_open_vdso(struct symbolizer **out, struct error *why)
+{
+	const Elf64_Ehdr *head = (const Elf64_Ehdr *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
+	struct symbolizer *w;
+	size_t size;
+	int err = head ? new_symbolizer(&w, why) : error_set(why, -ENOENT, "cannot be read");
+
+	if (err)
+		return err;
 	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (!elf || elf_kind(elf) != ELF_K_ELF) {
-		if (elf)
-			elf_end(elf);
-		return error_set(why, -ENOEXEC, "is not an ELF file");
-	}
-	if (build_id_size && !debuginfo_same_build_id(elf, build_id, build_id_size)) {
-		elf_end(elf);
-		return error_set(why, -ESTALE, "was replaced while it was recorded");
-	}
-	debug_fd = debuginfo_open(build_id, build_id_size, &debug);
-	if (debug_fd < 0)
-		debug_fd = debuginfo_open_link(fd, elf, &debug);
-	err = work(w, elf, debug, why);
-	if (debug_fd >= 0) {
-		elf_end(debug);
-		close(debug_fd);
-	}
-	elf_end(elf);
+	/* The section headers are at the end of the vdso. */
+	size = head->e_shoff + (size_t)head->e_shentsize * head->e_shnum;
+	w->elf = elf_memory((char *)(uintptr_t)head, size);
+	if (!w->elf)
+		err = error_set(why, -EINVAL, "cannot be read");
+	else if (read_all_symbols(w))
+		err = error_set(why, -ENOMEM, "needs more memory than is available");
+	return finish_symbolizer(w, err, out, why);
+}
+
+int symbolizer_look(struct symbolizer *w, const uint64_t *vaddrs, size_t n,
+		    int (*frame)(void *ctx, const struct symbolize_frame *f), void *ctx)
+{
+	struct look look = {.in = w, .vaddrs = vaddrs, .frame = frame, .ctx = ctx};
+	int err = dwarf_chains_new(w->dwarf, vaddrs, n, &look.chains);
+
+	for (size_t i = 0; i < n && !err; i++)
+		err = deliver_frames(&look, i);
+	dwarf_chains_free(look.chains);
+	return err;
+}
+
+/* Looks once, after an opening that returned err. */
+static int look_once(struct symbolizer *w, int err, const uint64_t *vaddrs, size_t n,
+		     int (*frame)(void *ctx, const struct symbolize_frame *f), void *ctx,
+		     struct error *why)
+{
+	if (err)
+		return err;
+	err = symbolizer_look(w, vaddrs, n, frame, ctx);
+	if (err)
+		error_set(why, 0, "needs more memory than is available");
+	symbolizer_close(w);
 	return err;
 }
 
@@ -363,63 +436,54 @@ int symbolize_file(int fd, const uint8_t *build_id, size_t build_id_size, const 
 		   size_t n, int (*frame)(void *ctx, const struct symbolize_frame *f), void *ctx,
 		   struct error *why)
 {
-	struct work w = {.vaddrs = vaddrs, .n = n, .frame = frame, .ctx = ctx};
+	struct symbolizer *w;
+	int err = symbolizer_open(fd, build_id, build_id_size, &w, why);
 
-	return work_on_file(fd, build_id, build_id_size, &w, symbolize_elf, why);
-}
-
-/* A symbol reaches as far as find_symbol() looks. */
-static int list_symbols(struct work *w, Elf *elf, Elf *debug, struct error *why)
-{
-	const struct symbols *s = &w->symbols;
-	int err = read_all_symbols(w, elf, debug);
-
-	w->ranges = err ? NULL : malloc((s->n + 1) * sizeof(*w->ranges));
-	if (!w->ranges)
-		err = error_set(why, -ENOMEM, "needs more memory than is available");
-	for (size_t i = 0; i < s->n && !err; i++) {
-		uint64_t start = s->all[i].addr,
-			 end = start + (s->all[i].size ? s->all[i].size : 65537);
-
-		if (i + 1 < s->n && s->all[i + 1].addr < end)
-			end = s->all[i + 1].addr;
-		w->ranges[i] = (struct symbolize_range){start, end};
-	}
-	w->n = s->n;
-	free_symbols(w);
-	return err;
-}
-
-int symbolize_list(int fd, const uint8_t *build_id, size_t build_id_size,
-		   struct symbolize_range **ranges, size_t *n, struct error *why)
-{
-	struct work w = {0};
-	int err = work_on_file(fd, build_id, build_id_size, &w, list_symbols, why);
-
-	*ranges = w.ranges;
-	*n = err ? 0 : w.n;
-	return err;
+	return look_once(w, err, vaddrs, n, frame, ctx, why);
 }
 
 int symbolize_vdso(const uint64_t *vaddrs, size_t n,
 		   int (*frame)(void *ctx, const struct symbolize_frame *f), void *ctx,
 		   struct error *why)
 {
-	struct work w = {.vaddrs = vaddrs, .n = n, .frame = frame, .ctx = ctx};
-	const Elf64_Ehdr *head = (const Elf64_Ehdr *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
-	size_t size;
-	Elf *elf;
-	int err;
+	struct symbolizer *w;
+	int err = symbolizer_open_vdso(&w, why);
 
-	if (!head)
-		return error_set(why, -ENOENT, "cannot be read");
-	elf_version(EV_CURRENT);
-	/* The section headers are at the end of the vdso. */
-	size = head->e_shoff + (size_t)head->e_shentsize * head->e_shnum;
-	elf = elf_memory((char *)(uintptr_t)head, size);
-	if (!elf)
-		return error_set(why, -EINVAL, "cannot be read");
-	err = symbolize_elf(&w, elf, NULL, why);
-	elf_end(elf);
+	return look_once(w, err, vaddrs, n, frame, ctx, why);
+}
+
+/* A symbol reaches as far as find_symbol() looks. */
+static struct symbolize_range *list_symbols(const struct symbols *s)
+{
+	struct symbolize_range *ranges = malloc((s->n + 1) * sizeof(*ranges));
+
+	for (size_t i = 0; i < s->n && ranges; i++) {
+		uint64_t start = s->all[i].addr,
+			 end = start + (s->all[i].size ? s->all[i].size : 65537);
+
+		if (i + 1 < s->n && s->all[i + 1].addr < end)
+			end = s->all[i + 1].addr;
+		ranges[i] = (struct symbolize_range){start, end};
+	}
+	return ranges;
+}
+
+int symbolize_list(int fd, const uint8_t *build_id, size_t build_id_size,
+		   struct symbolize_range **ranges, size_t *n, struct error *why)
+{
+	struct symbolizer *w;
+	int err = new_symbolizer(&w, why);
+
+	*ranges = NULL;
+	*n = 0;
+	if (!err)
+		err = open_symbols(w, fd, build_id, build_id_size, why);
+	if (!err) {
+		*ranges = list_symbols(&w->symbols);
+		*n = *ranges ? w->symbols.n : 0;
+		err = *ranges ? 0
+			      : error_set(why, -ENOMEM, "needs more memory than is available");
+	}
+	symbolizer_close(w);
 	return err;
 }

@@ -47,6 +47,20 @@ int symbolize_file(int fd, const uint8_t *build_id, size_t build_id_size, const 
 		   size_t n, int (*frame)(void *ctx, const struct symbolize_frame *f), void *ctx,
 		   struct error *why);
 
+/*
+ * A file that is kept open with its symbols, for callers that look several times. symbolizer_open()
+ * returns what symbolize_file() does; fd and what the frames point to must outlive the symbolizer.
+ */
+struct symbolizer;
+
+int symbolizer_open(int fd, const uint8_t *build_id, size_t build_id_size, struct symbolizer **out,
+		    struct error *why);
+int symbolizer_open_vdso(struct symbolizer **out, struct error *why);
+/* Calls frame as symbolize_file() does. 0, -ENOMEM, or a result of frame that is not 0. */
+int symbolizer_look(struct symbolizer *s, const uint64_t *vaddrs, size_t n,
+		    int (*frame)(void *ctx, const struct symbolize_frame *f), void *ctx);
+void symbolizer_close(struct symbolizer *s);
+
 /* Code of a function: link-time addresses. */
 struct symbolize_range {
 	uint64_t start, end;

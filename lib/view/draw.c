@@ -15,21 +15,33 @@ int view_body_height(void)
 	return screen_height() > VIEW_BODY + 1 ? screen_height() - VIEW_BODY - 1 : 1;
 }
 
+/* Returns the first line, for the caller to free; NULL: no memory. */
+static char *view_head(const struct view *v)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f;
+
+	if (v->m.options->live)
+		return strdup(v->m.options->live->head);
+	f = open_memstream(&text, &size);
+	if (!f)
+		return NULL;
+	frame_text_head(v->m.profile, f);
+	fclose(f);
+	text[strcspn(text, "\n")] = 0;
+	return text;
+}
+
 void view_draw_head(const struct view *v)
 {
 	static const char *const tabs[] = {" 1 Callers ", " 2 Callees ", " 3 Functions "};
-	char *text = NULL, selected[512];
+	char *text = view_head(v), selected[512];
 	int width = screen_width(), x = 0;
-	size_t size;
-	FILE *f = open_memstream(&text, &size);
 
-	if (f) {
-		frame_text_head(v->m.profile, f);
-		fclose(f);
-		text[strcspn(text, "\n")] = 0;
+	if (text)
 		x = screen_put(0, 0, width, LOOK_BAR, text);
-		free(text);
-	}
+	free(text);
 	screen_rest(0, x, LOOK_BAR);
 	x = 0;
 	for (int i = 0; i < TABS; i++)
@@ -156,6 +168,7 @@ void view_draw(struct view *v)
 	else
 		view_tree_draw(&v->trees[v->tab], &v->share, VIEW_BODY, view_body_height());
 	if (!v->m.profile->stats.samples)
-		screen_put(VIEW_BODY, 2, screen_width(), LOOK_PLAIN, "No sample is selected.");
+		screen_put(VIEW_BODY, 2, screen_width(), LOOK_PLAIN, v->m.options->live ? "No sample yet, or none is selected."
+					      : "No sample is selected.");
 	draw_foot(v);
 }

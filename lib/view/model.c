@@ -150,18 +150,34 @@ int view_model_update(struct view_model *m)
 	return 0;
 }
 
-int view_model_begin(struct view_model *m, struct profile *p, const struct view_options *o)
+/* Makes room for the profile, and notes the samples of its streams. */
+static int size_model(struct view_model *m)
 {
+	const struct profile *p = m->profile;
 	size_t n = sample_streams_count(p->streams);
 
-	*m = (struct view_model){
-		.profile = p, .options = o, .now = *o->select, .order = o->print.sort};
+	free(m->stream_samples);
+	free(m->leaf_node);
 	m->stream_samples = malloc(n * sizeof(*m->stream_samples) + 1);
 	m->leaf_node = malloc(p->n_leaves * sizeof(*m->leaf_node) + 1);
 	if (!m->stream_samples || !m->leaf_node)
 		return -ENOMEM;
 	memcpy(m->stream_samples, p->stream_samples, n * sizeof(*m->stream_samples));
-	return view_model_update(m);
+	return 0;
+}
+
+int view_model_renew(struct view_model *m)
+{
+	int r = size_model(m);
+
+	return r ? r : view_model_update(m);
+}
+
+int view_model_begin(struct view_model *m, struct profile *p, const struct view_options *o)
+{
+	*m = (struct view_model){
+		.profile = p, .options = o, .now = *o->select, .order = o->print.sort};
+	return view_model_renew(m);
 }
 
 void view_model_free(struct view_model *m)

@@ -36,10 +36,12 @@ struct view_model {
 	bool full_names; /* show names in full */
 };
 
-/* Both return 0 or -ENOMEM. */
+/* These return 0 or -ENOMEM. */
 int view_model_begin(struct view_model *m, struct profile *p, const struct view_options *o);
 /* Builds the trees and lists again after a change of the fields above. */
 int view_model_update(struct view_model *m);
+/* Does the same after a turn of a live profile. */
+int view_model_renew(struct view_model *m);
 void view_model_free(struct view_model *m);
 
 /* Sets m->focus or m->ignore (which) to the regular expression text; "": no filter. -EINVAL with

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -21,6 +22,8 @@ static struct {
 	SCREEN *screen;
 	bool utf8;
 	attr_t looks[LOOKS];
+	int (*idle)(void *ctx); /* NULL: nothing is done while the user does nothing */
+	void *ctx;
 } state;
 
 static void make_looks(bool colors)
@@ -104,8 +107,9 @@ void screen_close(void)
 	delscreen(state.screen);
 	state.screen = NULL;
 	catch_end_signals(false);
-	if (signalled)
+	if (signalled && !state.idle)
 		raise(signalled);
+	state.idle = NULL;
 }
 
 int screen_height(void)
@@ -211,12 +215,55 @@ void screen_mark(int y)
 	mvchgat(y, 0, -1, A_REVERSE, 0, NULL);
 }
 
-int screen_key(void)
+void screen_set_idle(int (*idle)(void *ctx), void *ctx)
 {
+	state.idle = idle;
+	state.ctx = ctx;
+	timeout(0);
+}
+
+static bool is_closed(void)
+{
+	struct pollfd p = {.fd = STDIN_FILENO};
+
+	return signalled || (poll(&p, 1, 0) > 0 && p.revents & (POLLHUP | POLLERR | POLLNVAL));
+}
+
+/* As get_wch(), which does not wait if there is something to do meanwhile. */
+static int wait_character(wint_t *c, bool ticks)
+{
+	int kind = signalled ? ERR : get_wch(c);
+
+	while (kind == ERR && state.idle && !is_closed()) {
+		if (state.idle(state.ctx) && ticks) {
+			*c = SCREEN_TICK;
+			return OK;
+		}
+		kind = get_wch(c);
+	}
+	return kind;
+}
+
+static int wait_key(bool ticks)
+{
+	wint_t c;
+
 	if (signalled)
 		return ERR;
 	refresh();
-	return getch();
+	if (!state.idle)
+		return getch();
+	return wait_character(&c, ticks) == ERR ? ERR : (int)c;
+}
+
+int screen_key(void)
+{
+	return wait_key(false);
+}
+
+int screen_key_or_tick(void)
+{
+	return wait_key(true);
 }
 
 /* ---- one line of text ------------------------------------------------------------ */
@@ -249,7 +296,7 @@ bool screen_ask(const char *prompt, char *text, size_t size)
 
 		draw_line(prompt, line, n);
 		refresh();
-		kind = get_wch(&c);
+		kind = wait_character(&c, false);
 		if (kind == ERR || (kind == OK && (c == SCREEN_ESCAPE || c == SCREEN_CTRL('g')))) {
 			done = true;
 		} else if ((kind == OK && (c == '\r' || c == '\n')) ||

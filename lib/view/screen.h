@@ -40,6 +40,13 @@ int screen_key(void);
 #define SCREEN_CTRL(letter) ((letter)&0x1f)
 #define SCREEN_ESCAPE 27
 
+/* While the user does nothing, idle() is called again and again. It waits for a moment, and returns
+ * whether there is something new to show. Signals that end the view end only the view then. */
+void screen_set_idle(int (*idle)(void *ctx), void *ctx);
+/* As screen_key(), which returns SCREEN_TICK if there is something new. */
+int screen_key_or_tick(void);
+#define SCREEN_TICK 0x110000 /* behind all characters */
+
 /* Lets the user edit text, with its initial contents, in the last line. False: cancelled. */
 bool screen_ask(const char *prompt, char *text, size_t size);
 

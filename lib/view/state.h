@@ -19,7 +19,7 @@ struct view {
 	struct view_tree trees[2]; /* callers, callees */
 	struct view_list functions;
 	char search[256], message[512];
-	bool over;
+	bool over, paused;
 };
 
 /* Sets the message that the last line shows until the next key. */

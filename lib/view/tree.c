@@ -358,6 +358,86 @@ void view_tree_free(struct view_tree *v)
 	*v = (struct view_tree){0};
 }
 
+/* ---- following another tree ------------------------------------------------------- */
+
+struct pair { /* a node of both trees */
+	uint32_t as, node;
+};
+
+struct pairs {
+	struct pair *list;
+	size_t n, capacity;
+};
+
+/* All of a key but its number, which its tree sets. */
+static bool is_same_frame(const struct cct_key *a, const struct cct_key *b)
+{
+	return !memcmp(a, b, offsetof(struct cct_key, number));
+}
+
+/* Finds the child that equals one of the other tree; 0: there is none. `next` is where the search
+ * begins, since most children keep their order. */
+static uint32_t find_same_child(const struct view_tree *v, uint32_t parent, uint32_t *next,
+				const struct cct_key *key)
+{
+	const struct cct_node *nodes = v->tree->nodes;
+	uint32_t first = *next ? *next : nodes[parent].child, c = first;
+
+	for (; c; c = nodes[c].next)
+		if (is_same_frame(nodes[c].key, key))
+			break;
+	for (uint32_t d = nodes[parent].child; !c && d != first; d = nodes[d].next)
+		if (is_same_frame(nodes[d].key, key))
+			c = d;
+	*next = c ? nodes[c].next : *next;
+	return c;
+}
+
+static int follow_children(struct view_tree *v, const struct view_tree *as, struct pair at,
+			   struct pairs *open, uint32_t current, uint32_t *found)
+{
+	uint32_t next = 0;
+
+	for (uint32_t c = as->tree->nodes[at.as].child; c; c = as->tree->nodes[c].next) {
+		uint32_t same = find_same_child(v, at.node, &next, as->tree->nodes[c].key);
+
+		if (!same)
+			continue;
+		if (c == current)
+			*found = same;
+		v->flags[same] = as->flags[c] & LIGHT;
+		if (!(as->flags[c] & OPEN))
+			continue;
+		if (set_open(v, same) ||
+		    array_grow_from(&open->list, open->n, &open->capacity, 64, sizeof(struct pair)))
+			return -ENOMEM;
+		open->list[open->n++] = (struct pair){c, same};
+	}
+	return 0;
+}
+
+int view_tree_follow(struct view_tree *v, const struct view_tree *as)
+{
+	uint32_t current = view_tree_current(as), found = 0;
+	size_t offset = as->list.at - as->list.top;
+	struct pairs open = {0};
+	int r = follow_children(v, as, (struct pair){0, 0}, &open, current, &found);
+
+	v->flags[0] |= as->flags[0] & LIGHT;
+	while (!r && open.n)
+		r = follow_children(v, as, open.list[--open.n], &open, current, &found);
+	free(open.list);
+	if (!r)
+		r = make_rows(v);
+	v->list.height = as->list.height;
+	/* In the first row, the user looks at what is heaviest. */
+	v->list.at = found && as->list.at && v->row_of[found] != NO_ROW ? v->row_of[found]
+									 : as->list.at;
+	v->list.top = v->list.at > offset ? v->list.at - offset : 0;
+	view_list_fit(&v->list);
+	return r;
+}
+
 /* ---- drawing ---------------------------------------------------------------------- */
 
 /* Draws the lines of the branches above. Deep ones are cut off on the left. */

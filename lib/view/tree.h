@@ -45,6 +45,10 @@ int view_tree_reveal(struct view_tree *v, uint32_t node);
 int view_tree_search(struct view_tree *v, const struct view_share *s, bool backward, bool *found);
 void view_tree_free(struct view_tree *v);
 
+/* Opens and closes rows as in another tree, and goes to the same row. The other tree has the same
+ * names. */
+int view_tree_follow(struct view_tree *v, const struct view_tree *as);
+
 /* Returns the node of the current row, or 0 if it has none. */
 uint32_t view_tree_current(const struct view_tree *v);
 void view_tree_draw(struct view_tree *v, const struct view_share *s, int top, int height);

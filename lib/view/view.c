@@ -82,6 +82,72 @@ static int update_view(struct view *v)
 	return r;
 }
 
+/* Moves what is shown out of the model, which can then build it again. */
+static void take_shown(struct view *v, struct view_tree old[2], struct cct *callers,
+		       struct bottom_up *callees)
+{
+	memcpy(old, v->trees, sizeof(v->trees));
+	memset(v->trees, 0, sizeof(v->trees));
+	*callers = v->m.callers;
+	*callees = v->m.callees;
+	v->m.callers = (struct cct){0};
+	v->m.callees = (struct bottom_up){0};
+	old[CALLERS].tree = callers;
+	old[CALLEES].tree = &callees->tree;
+	callees->from = callers;
+}
+
+/* The current function stays the current one, unless it is the first. */
+static void follow_function(struct view *v, const struct flat_profile_row *row)
+{
+	for (size_t i = 0; i < v->m.functions.n && v->functions.at; i++) {
+		size_t offset = v->functions.at - v->functions.top;
+
+		if (v->m.functions.rows[i].name != row->name ||
+		    v->m.functions.rows[i].module != row->module)
+			continue;
+		v->functions.top = i > offset ? i - offset : 0;
+		v->functions.at = i;
+		return;
+	}
+}
+
+/* Builds all data again after a turn of a live profile. All rows stay as the user left them. */
+static int renew_view(struct view *v)
+{
+	struct flat_profile_row row = {.name = UINT32_MAX};
+	struct view_tree old[2];
+	struct bottom_up callees;
+	struct cct callers;
+	int r;
+
+	if (v->functions.at < v->m.functions.n)
+		row = v->m.functions.rows[v->functions.at];
+	take_shown(v, old, &callers, &callees);
+	r = view_model_renew(&v->m);
+	if (!r)
+		r = begin_trees(v);
+	/* At first, there was nothing that the user could have opened or closed. */
+	if (!r && callers.n > 1) {
+		r = view_tree_follow(&v->trees[CALLERS], &old[CALLERS]);
+		r = r ? r : view_tree_follow(&v->trees[CALLEES], &old[CALLEES]);
+		follow_function(v, &row);
+	}
+	view_tree_free(&old[CALLERS]);
+	view_tree_free(&old[CALLEES]);
+	bottom_up_free(&callees);
+	cct_free(&callers);
+	return r;
+}
+
+static int take_turn(struct view *v)
+{
+	const struct view_live *live = v->m.options->live;
+	int r = v->paused ? 0 : live->turn(live->ctx);
+
+	return r || v->paused ? r : renew_view(v);
+}
+
 /* Lets the user choose an item; *at is n if the user cancels. */
 static int choose_item(const struct view_choice *c, size_t n, const char *title, const char *note,
 		       size_t *at)
@@ -380,6 +446,10 @@ static int handle_detail_key(struct view *v, int key)
 	case '<':
 		v->share.scroll -= v->share.scroll >= 8 ? 8 : 0;
 		return 0;
+	case 'P':
+		v->paused = !v->paused && v->m.options->live;
+		view_say(v, v->paused ? "Paused; P continues" : "Continues");
+		return 0;
 	case 'F':
 		v->m.absolute = !v->m.absolute;
 		view_say(v, "100%% is %s", v->m.absolute ? "the whole recording" : "the selection");
@@ -480,8 +550,9 @@ static void report_problems(struct view *v)
 
 int view_run(struct profile *p, const struct view_options *o)
 {
-	struct view v = {.share.names = p->names, .functions.height = 1};
-	int r = view_model_begin(&v.m, p, o);
+	struct view v = {.share.names = p->names, .functions.height = 1,
+			 .tab = o->live ? FUNCTIONS : CALLERS};
+	int key, r = view_model_begin(&v.m, p, o);
 
 	show_names(&v, o->full_names);
 	if (!r)
@@ -489,10 +560,14 @@ int view_run(struct profile *p, const struct view_options *o)
 	if (!r)
 		r = screen_open(o->colors);
 	if (!r) {
-		report_problems(&v);
+		if (o->live)
+			screen_set_idle(o->live->idle, o->live->ctx);
+		else
+			report_problems(&v);
 		while (!r && !v.over) {
 			view_draw(&v);
-			r = handle_key(&v, screen_key());
+			key = screen_key_or_tick();
+			r = key == SCREEN_TICK ? take_turn(&v) : handle_key(&v, key);
 		}
 		screen_close();
 	}

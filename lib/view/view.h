@@ -6,12 +6,23 @@
 #include "format/format.h"
 #include "symbols/source_file.h"
 
+/* A profile that changes while it is shown. */
+struct view_live {
+	/* As of screen_set_idle(): whether a turn is due. */
+	int (*idle)(void *ctx);
+	/* Changes the profile. 0 or -ENOMEM. */
+	int (*turn)(void *ctx);
+	void *ctx;
+	char head[1024]; /* what the first line says */
+};
+
 struct view_options {
 	const char *input;		/* file name of the recording as the user wrote it */
 	const struct selection *select; /* the selection of the command line */
 	struct format_options print;	/* min_percent below 0: the default of the tree format */
 	struct source_file_dirs source; /* directories for source files */
 	bool colors, full_names;
+	struct view_live *live; /* NULL: the profile stays as it is */
 };
 
 /*
