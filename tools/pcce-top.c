@@ -39,11 +39,11 @@ static const struct argp_option options[] = {
 	 0},
 	{"delay", OPT_DELAY, "SECONDS", 0, "Refresh after this time (default: 2)", 0},
 	{"window", OPT_WINDOW, "SECONDS", 0,
-	 "Show the samples of this time up to now (default: 10; with --batch: that of --delay)", 0},
+	 "Show the samples of this time up to now (default: 10; with --batch: what is new)", 0},
 	{"batch", 'b', 0, 0, "Print text at each refresh, for pipes and files", 0},
 	{"iterations", 'n', "N", 0, "End after N refreshes (--batch)", 0},
 	{"format", OPT_FORMAT, "NAME", 0,
-	 "Print in a format of pcce-report that is text (default: flat) (--batch)", 0},
+	 "Print in one of the formats below (default: flat) (--batch)", 0},
 	{0},
 };
 
@@ -90,17 +90,22 @@ static uint64_t top_time(struct argp_state *state, const char *option, const cha
 	return (uint64_t)(seconds * 1e9);
 }
 
+/* Single samples, of which timelines are made, are not kept. */
+static const char *const top_formats[] = {"flat",     "tree",   "callees", "threads",
+					  "commands", "folded", "json",	   "jsonl"};
+
+#define N_FORMATS (sizeof(top_formats) / sizeof(top_formats[0]))
+
 static const struct format *top_format(struct argp_state *state, const char *arg)
 {
-	const struct format *format = format_find(arg);
-	char names[512];
-
-	if (!format)
-		message_usage(state, "cannot use --format=%s: it must be %s", arg,
-			      format_names(names, sizeof(names)));
-	else if (format->binary)
-		message_usage(state, "cannot use --format=%s: it is binary; use pcce record", arg);
-	return format;
+	for (size_t i = 0; i < N_FORMATS; i++)
+		if (!strcmp(arg, top_formats[i]))
+			return format_find(arg);
+	message_usage(state,
+		      "cannot use --format=%s: it must be flat, tree, callees, threads, commands, "
+		      "folded, json or jsonl",
+		      arg);
+	return NULL;
 }
 
 static void top_target(struct argp_state *state, struct record_options *o, const char *arg)
@@ -140,8 +145,21 @@ static void finish_top(struct argp_state *state, struct arguments *a)
 		message_usage(state, "%s", why.text);
 	if (!a->top.format)
 		a->top.format = format_find("flat");
-	if (!a->top.window)
-		a->top.window = a->top.batch ? a->top.delay : 10000000000;
+	if (!a->top.window && !a->top.batch)
+		a->top.window = 10000000000;
+}
+
+static void print_top_lists(FILE *out)
+{
+	fputs("Formats:\n", out);
+	for (size_t i = 0; i < N_FORMATS; i++)
+		fprintf(out, "  %-8s  %s\n", top_formats[i], format_find(top_formats[i])->what);
+}
+
+static char *filter_top_help(int key, const char *text, void *input)
+{
+	(void)input;
+	return help_list(key, text, print_top_lists);
 }
 
 static error_t parse_top_option(int key, char *arg, struct argp_state *state)
@@ -202,7 +220,7 @@ static error_t parse_top_option(int key, char *arg, struct argp_state *state)
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = {options, parse_top_option, NULL, doc, NULL, NULL, NULL};
+	static const struct argp argp = {options, parse_top_option, NULL, doc, NULL, filter_top_help, NULL};
 	struct arguments a = {
 		.top = {.delay = 2000000000},
 		.record = {.sampler = "auto", .output = "-", .choose_frames = true, .quiet = true},

@@ -481,7 +481,7 @@ static int add_entries(struct live_profile *l, uint64_t now)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < l->n_entries; i++)
-		if (l->entries[i].time + l->window > now)
+		if (l->window && l->entries[i].time + l->window > now)
 			l->entries[kept++] = l->entries[i];
 	l->n_entries = kept;
 	for (size_t i = 0; i < l->n_touched; i++) {
@@ -570,7 +570,10 @@ int live_profile_turn(struct live_profile *l)
 	r = decode_new_states(l);
 	if (!r)
 		r = add_entries(l, now);
-	l->p->first = now - l->begun > l->window ? now - l->window : l->begun;
+	if (!l->window)
+		l->p->first = l->p->last ? l->p->last : l->begun;
+	else
+		l->p->first = now - l->begun > l->window ? now - l->window : l->begun;
 	l->p->last = now;
 	if (!r)
 		r = keep_entries(l);

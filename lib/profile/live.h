@@ -19,8 +19,8 @@ struct live_counts { /* since the beginning */
 };
 
 /*
- * window: how many ns of samples the profile has. select: what live_profile_turn() selects. The
- * modules and select must outlive the profile. NULL: no memory.
+ * window: how many ns of samples the profile has; 0: those since the last turn. select: what
+ * live_profile_turn() selects. The modules and select must outlive the profile. NULL: no memory.
  */
 struct live_profile *live_profile_new(struct record_modules *m, uint64_t window,
 				      const struct selection *select);

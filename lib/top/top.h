@@ -8,7 +8,7 @@
 
 struct top_options {
 	uint64_t delay;	 /* ns between two turns */
-	uint64_t window; /* ns of samples that are shown */
+	uint64_t window; /* ns of samples that are shown; 0: those since the last turn */
 	uint64_t turns;	 /* after which it ends; 0: does not end */
 	bool batch;	 /* print text; else show the view */
 	const struct format *format; /* of batch */

@@ -70,7 +70,7 @@ for shell in bash zsh; do
 		continue
 	fi
 	start $shell
-	for c in pcce "pcce record" pcce-record pcce-report pcce-merge pcce-diff pcce-compare pcce-check pcce-core \
+	for c in pcce "pcce record" pcce-record pcce-report pcce-top pcce-merge pcce-diff pcce-compare pcce-check pcce-core \
 		pcce-decode pcce-encode pcce-config; do
 		$c --help | grep -o -e '^ *\(-., \)\?--[a-z-]*' | grep -o -e '--[a-z-]*' |
 			sort -u >wanted

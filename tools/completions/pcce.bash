@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# Completes pcce and the commands pcce-record, pcce-report, pcce-merge, pcce-diff, pcce-compare,
-# pcce-push, pcce-pull, pcce-check, pcce-core, pcce-decode, pcce-encode and pcce-config in bash.  It needs only bash.
+# Completes pcce and the commands pcce-record, pcce-report, pcce-top, pcce-merge, pcce-push, pcce-pull,
+# pcce-diff, pcce-compare, pcce-check, pcce-core, pcce-decode, pcce-encode and pcce-config in bash.  It
+# needs only bash.
 # Commands, options, formats, samplers and events come from the --help of the installed command.
 # This file lists the other values that options take.
 
@@ -56,15 +57,16 @@ _pcce_value() {
 	*record--count) _pcce_words "calls" ;;
 	*record--frames) _pcce_words "foreign outside all none" ;;
 	*record--signal) _pcce_words "WINCH URG USR1 USR2 PROF IO RTMIN+5" ;;
-	*record--event | *record-e | *check--event | *check-e)
-		_pcce_words "$(_pcce_events "${path/%check/record}")"
+	*record--event | *record-e | *check--event | *check-e | *top--event | *top-e)
+		_pcce_words "$(_pcce_events "${path/%@(check|top)/record}")"
 		;;
-	*record--pid | *record-p) _pcce_words "$(cd /proc && printf '%s\n' [0-9]*)" ;;
+	*record--pid | *record-p | *top--pid | *top-p) _pcce_words "$(cd /proc && printf '%s\n' [0-9]*)" ;;
 	*record--uid | *record-u) mapfile -t COMPREPLY < <(compgen -u -- "$cur") ;;
 	*record--cgroup | *record-G | *record--cpu | *record-C | *record--duration) ;;
 	*--pid | *--tid | *--comm | *--event | *--time | *--focus | *--ignore | *--under) ;;
 	*report--hot | *record--hot | *compare--phi | *--min-percent | *--max-depth | *--max-rows | *diff--lines | *diff-n) ;;
-	*--count | *record-c | *--frequency | *record-F) ;;
+	*--count | *record-c | *top-c | *--frequency | *record-F | *top-F | *top-n | *top--iterations) ;;
+	*top--delay | *top--window) ;;
 	*) return 1 ;;
 	esac
 }
@@ -157,5 +159,5 @@ _pcce() {
 	fi
 }
 
-complete -F _pcce pcce pcce-record pcce-report pcce-merge pcce-diff pcce-compare pcce-check pcce-core pcce-decode \
-	pcce-encode pcce-push pcce-pull pcce-config
+complete -F _pcce pcce pcce-record pcce-report pcce-top pcce-merge pcce-push pcce-pull pcce-diff \
+	pcce-compare pcce-check pcce-core pcce-decode pcce-encode pcce-config
