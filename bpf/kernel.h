@@ -53,6 +53,7 @@ struct cred {
 struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
+	unsigned int ptrace;
 	unsigned int in_iowait : 1;
 	int on_cpu;
 	unsigned long nvcsw, nivcsw;

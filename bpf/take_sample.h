@@ -638,7 +638,7 @@ static __always_inline int fill_sample(void *ctx, struct event_context *event,
 	out->r11 = r11;
 	out->id = id;
 	out->ext = ext;
-	out->flags = flags;
+	out->flags = task->ptrace ? flags | PCCE_SAMPLE_TRACED : flags;
 	out->weight = moment ? moment->weight : 1;
 	if (weighted && event) {
 		__u64 period = event->sample_period;

@@ -296,6 +296,9 @@ PCCE_ASSERT_OFFSET(pcce_page, entry, 128);
 #define PCCE_SAMPLE_KERNEL_STACK 262144u
 /* Between a sampler and the recorder only: a sample without weight, which brings segments. */
 #define PCCE_SAMPLE_CARRIER 524288u
+/* Another process traces the process, or did so, and may have made it call a function. No slot
+ * undoes such a call. From the sampler bpf to the recorder: the thread is being traced. */
+#define PCCE_SAMPLE_TRACED 131072u
 /* Most frames of a stack of the kernel, with a reason for a wait. If it has as many functions, or
  * one less, outer ones may be missing. */
 #define PCCE_KERNEL_FRAMES 127

@@ -282,9 +282,6 @@ struct pcce_rec_context {
 #define PCCE_SAMPLE_COUNTING 32768u
 /* In SAMPLE and SUM. Calls were not counted at this time, which was between two bursts. */
 #define PCCE_SAMPLE_BETWEEN 65536u
-/* In all of them. Another process traces the process, or did so, and may have made it call a
- * function. No slot undoes such a call. */
-#define PCCE_SAMPLE_TRACED 131072u
 
 struct pcce_rec_end {
 	struct pcce_record rec;

@@ -215,28 +215,46 @@ static int begin_recording(struct recorder *r, const struct sampler_config *conf
 
 /* ---- the chain ------------------------------------------------------------------ */
 
-/* Looks whether a debugger is attached to a process, whose samples are marked from then on. */
-static bool look_for_tracer(struct recorder *r, pid_t pid)
+static bool note_traced(struct recorder *r, pid_t pid, bool traced, bool first)
 {
-	bool first, traced = running_look(&r->running, pid, &first);
-
 	if (first && !r->traced)
 		r->traced = pid;
 	return traced;
 }
 
+/* Looks whether a debugger is attached to a process, whose samples are marked from then on. */
+static bool look_for_tracer(struct recorder *r, pid_t pid)
+{
+	bool first, traced = running_look(&r->running, pid, &first);
+
+	return note_traced(r, pid, traced, first);
+}
+
+/* Does the same for a process that has a sample. To ask /proc at each sample costs more than all
+ * else, so a sampler that sees tracers is believed if there is none. */
+static bool is_traced(struct recorder *r, const struct pcce_sample *s)
+{
+	bool first, traced;
+
+	if (!r->active.ops->sees_tracers)
+		return look_for_tracer(r, (pid_t)s->pid);
+	traced = running_sample(&r->running, (pid_t)s->pid, s->flags & PCCE_SAMPLE_TRACED, &first);
+	return note_traced(r, (pid_t)s->pid, traced, first);
+}
+
 /* Gives an event a copy of its sample, with a mark, if a debugger is or was attached to its
- * process. */
+ * process, or without the mark of the sampler. */
 static int mark_traced(struct recorder *r, struct stream_event *e)
 {
 	size_t size = pcce_sample_size(e->sample);
+	uint32_t mark = is_traced(r, e->sample) ? PCCE_SAMPLE_TRACED : 0;
 
-	if (!look_for_tracer(r, (pid_t)e->sample->pid))
+	if ((e->sample->flags & PCCE_SAMPLE_TRACED) == mark)
 		return 0;
 	if (array_reserve(&r->marked, &r->marked_size, size, 1))
 		return -ENOMEM;
 	memcpy(r->marked, e->sample, size);
-	r->marked->flags |= PCCE_SAMPLE_TRACED;
+	r->marked->flags = (r->marked->flags & ~PCCE_SAMPLE_TRACED) | mark;
 	e->sample = r->marked;
 	return 0;
 }

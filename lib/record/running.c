@@ -144,9 +144,9 @@ static bool is_same_program(pid_t a, pid_t b)
 	       first.st_ino == second.st_ino;
 }
 
-bool running_look(struct running *r, pid_t pid, bool *first)
+/* sure: a sample says so, even if the tracer has left meanwhile. */
+static bool look_at(const struct running *r, struct seen_process *p, bool sure, bool *first)
 {
-	struct seen_process *p = seen_of(r, pid, false);
 	uint64_t now;
 	pid_t tracer;
 
@@ -157,11 +157,24 @@ bool running_look(struct running *r, pid_t pid, bool *first)
 	if (now < p->asked + LOOK_NS)
 		return false;
 	p->asked = now;
-	tracer = tracer_of(pid);
-	p->ended = tracer < 0;
-	p->traced = tracer > 0 && tracer != getpid() && !is_same_program(tracer, pid);
+	tracer = tracer_of(p->pid);
+	p->ended = tracer < 0 && !sure;
+	p->traced = tracer > 0 ? tracer != getpid() && !is_same_program(tracer, p->pid) : sure;
 	*first = p->traced;
 	return p->traced;
+}
+
+bool running_look(struct running *r, pid_t pid, bool *first)
+{
+	return look_at(r, seen_of(r, pid, false), false, first);
+}
+
+bool running_sample(struct running *r, pid_t pid, bool traced, bool *first)
+{
+	struct seen_process *p = seen_of(r, pid, false);
+
+	*first = false;
+	return traced ? look_at(r, p, true, first) : p && p->traced;
 }
 
 void running_free(struct running *r)

@@ -33,6 +33,8 @@ size_t running_count(const struct running *r, pid_t except);
 /* Is or was the process traced by another one than this? Or the process that it is a copy of?
  * *first: it was not so at the last look. */
 bool running_look(struct running *r, pid_t pid, bool *first);
+/* The same for a process that has a sample, which says whether its thread is traced now. */
+bool running_sample(struct running *r, pid_t pid, bool traced, bool *first);
 void running_free(struct running *r);
 
 /* A number that a process keeps until it executes a program. 0: not known. */

@@ -591,6 +591,7 @@ static uint64_t bpf_copied(const struct sampler *s)
 const struct sampler_ops sampler_bpf = {
 	.name = "bpf",
 	.what = "in the kernel; needs privilege",
+	.sees_tracers = true,
 	.probe = bpf_probe,
 	.prepare = bpf_prepare,
 	.start = bpf_start,

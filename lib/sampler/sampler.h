@@ -91,6 +91,7 @@ struct sampler;
 struct sampler_ops {
 	const char *name;
 	const char *what; /* text for --help; NULL: not in the list of samplers */
+	bool sees_tracers; /* samples say whether their thread is traced: PCCE_SAMPLE_TRACED */
 	/* Checks whether the sampler works on this machine with this configuration. 0, or -errno
 	 * with the reason in why. */
 	int (*probe)(const struct sampler_config *config, struct error *why);
