@@ -8,8 +8,9 @@
  *            (live_symbols.c), and once with them; the counts become entries
  *   window   the profile keeps one sample for each entry of the last turns
  *
- * States, decoded contexts and address spaces are kept until there are many states. Then all of
- * them are forgotten between two turns, and the window begins again. Names are never forgotten.
+ * States, decoded contexts and address spaces are kept until there are many states. Then the states
+ * are forgotten after the turn, since entries need them no more. The contexts and the entries follow
+ * at the beginning of the next turn, as long as someone may look at them. Names are never forgotten.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@
 #include "profile/sample_points.h"
 #include "stream/kernel_stacks.h"
 
-#define STATES_MANY 65536 /* at the next turn, all are forgotten */
+#define STATES_MANY 65536 /* after the turn, all are forgotten */
 #define STATES_MOST 262144
 
 /* What a state is, apart from its sample. No padding: it is hashed as bytes. */
@@ -54,7 +55,7 @@ HASH_TABLE_TYPE(live_table, uint32_t);
 /* The samples of a state in one turn. */
 struct live_entry {
 	uint64_t time, samples, weight;
-	uint32_t state;
+	uint32_t pid, tid, event, meaning;
 };
 
 struct live_profile {
@@ -80,6 +81,7 @@ struct live_profile {
 	size_t sample_capacity;
 	char *strings[5]; /* of the info record */
 	uint32_t named;	  /* keys of the tree when names were shortened last */
+	bool forgotten;	  /* the contexts are those of states that were forgotten */
 	uint64_t window, begun; /* begun: when the window began to fill */
 	struct live_counts counts;
 };
@@ -418,8 +420,8 @@ static int decode_new_states(struct live_profile *l)
 	return r;
 }
 
-/* Makes what forget_states() frees. 0 or -ENOMEM. */
-static int begin_states(struct live_profile *l)
+/* Makes what forget_contexts() frees. 0 or -ENOMEM. */
+static int begin_contexts(struct live_profile *l)
 {
 	const struct decode_cache_sink scout = {.met = scout_state,
 						.part = scout_part,
@@ -434,11 +436,10 @@ static int begin_states(struct live_profile *l)
 
 	if (!p->in->all.n && cct_init(&p->in->all))
 		return -ENOMEM;
-	l->points = sample_points_new(l->spaces);
 	l->builder = tree_builder_new(&p->in->all, p->names, true);
 	p->origins = thread_origins_new(p->names, true);
 	l->scout_origins = thread_origins_new(NULL, true);
-	if (!l->points || !l->builder || !p->origins || !l->scout_origins)
+	if (!l->builder || !p->origins || !l->scout_origins)
 		return -ENOMEM;
 	l->scout = decode_cache_new(l->spaces, NULL, NULL, l->scout_origins, true, &scout);
 	l->cache = decode_cache_new(l->spaces, NULL, l->builder, p->origins, false, &sink);
@@ -447,23 +448,28 @@ static int begin_states(struct live_profile *l)
 
 static void forget_states(struct live_profile *l)
 {
-	struct profile_internals *in = l->p->in;
-
 	for (size_t i = 0; i < l->n_states; i++)
 		free((void *)(uintptr_t)l->states[i].key.sample);
 	live_table_free(&l->by_content);
-	l->n_states = l->decoded = l->n_touched = l->n_entries = 0;
+	l->n_states = l->decoded = l->n_touched = 0;
 	sample_points_free(l->points);
+	l->points = NULL;
+	address_spaces_forget(l->spaces);
+}
+
+static void forget_contexts(struct live_profile *l)
+{
+	struct profile_internals *in = l->p->in;
+
+	l->n_entries = 0;
 	tree_builder_free(l->builder);
 	decode_cache_free(l->scout);
 	decode_cache_free(l->cache);
 	thread_origins_free(l->scout_origins);
 	thread_origins_free(l->p->origins);
-	l->points = NULL;
 	l->builder = NULL;
 	l->scout = l->cache = NULL;
 	l->p->origins = l->scout_origins = NULL;
-	address_spaces_forget(l->spaces);
 	cct_free(&in->all);
 	in->all = (struct cct){0};
 	profile_settle(in);
@@ -491,7 +497,14 @@ static int add_entries(struct live_profile *l, uint64_t now)
 				    sizeof(*l->entries)))
 			return -ENOMEM;
 		l->entries[l->n_entries++] = (struct live_entry){
-			now, state->samples, state->weight, l->touched[i]};
+			.time = now,
+			.samples = state->samples,
+			.weight = state->weight,
+			.pid = state->key.sample->pid,
+			.tid = state->key.sample->tid,
+			.event = state->key.sample->event,
+			.meaning = state->meaning,
+		};
 		state->samples = state->weight = 0;
 	}
 	l->n_touched = 0;
@@ -525,16 +538,15 @@ static int keep_entries(struct live_profile *l)
 		return -ENOMEM;
 	for (size_t i = 0; i < l->n_entries; i++) {
 		const struct live_entry *e = &l->entries[i];
-		struct pcce_sample s = *l->states[e->state].key.sample;
+		const struct pcce_sample s = {.time = e->time};
 		const struct stream_event event = {
 			.sample = &s, .samples = e->samples, .weight = e->weight};
-		struct profile_event_sum *sum = &in->events[recording_account_of(s.event)];
-		uint32_t stream = sample_streams_of(p->streams, s.pid, s.tid, s.event);
+		struct profile_event_sum *sum = &in->events[recording_account_of(e->event)];
+		uint32_t stream = sample_streams_of(p->streams, e->pid, e->tid, e->event);
 
-		s.time = e->time;
 		if (stream == UINT32_MAX ||
-		    threads_number(p->threads, s.pid, s.tid) == UINT32_MAX ||
-		    profile_keep(in, l->states[e->state].meaning, stream, &event))
+		    threads_number(p->threads, e->pid, e->tid) == UINT32_MAX ||
+		    profile_keep(in, e->meaning, stream, &event))
 			return -ENOMEM;
 		sum->samples += e->samples;
 		sum->weight += e->weight;
@@ -560,13 +572,13 @@ int live_profile_turn(struct live_profile *l)
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int r;
 
-	if (l->n_states >= STATES_MANY) {
-		forget_states(l);
-		r = begin_states(l);
-		if (r)
-			return r;
-		l->begun = now;
+	if (l->forgotten) {
+		forget_contexts(l);
+		l->begun = l->p->last;
+		if (begin_contexts(l))
+			return -ENOMEM;
 	}
+	l->forgotten = false;
 	r = decode_new_states(l);
 	if (!r)
 		r = add_entries(l, now);
@@ -579,6 +591,12 @@ int live_profile_turn(struct live_profile *l)
 		r = keep_entries(l);
 	if (!r)
 		r = shorten_new_names(l);
+	if (!r && l->n_states >= STATES_MANY) {
+		forget_states(l);
+		l->points = sample_points_new(l->spaces);
+		r = l->points ? 0 : -ENOMEM;
+		l->forgotten = true;
+	}
 	return r ? r : profile_select(l->p, l->select);
 }
 
@@ -605,6 +623,7 @@ void live_profile_free(struct live_profile *l)
 		return;
 	if (l->p && l->p->in) {
 		forget_states(l);
+		forget_contexts(l);
 		profile_free(l->p);
 	}
 	live_symbols_free(l->symbols);
@@ -659,7 +678,8 @@ struct live_profile *live_profile_new(struct record_modules *m, uint64_t window,
 	l->p->complete = true;
 	l->p->events = l->p->command = l->p->sampler = l->p->host = l->p->kernel = "";
 	l->symbols = live_symbols_new(m, kernel, l->p->names);
-	if (l->symbols && !live_symbols_read(l->symbols) && !begin_states(l))
+	l->points = sample_points_new(l->spaces);
+	if (l->symbols && l->points && !live_symbols_read(l->symbols) && !begin_contexts(l))
 		return l;
 no_memory:
 	live_profile_free(l);

@@ -82,6 +82,7 @@ show() {
 	rm -f go end
 	./top-counts go end &
 	program=$!
+	until_prints /proc/$program/comm top-counts
 	timeout 300 pcce-top -b -e $calls -c 1 --delay=0.3 --format=folded "$@" >"$name.out" 2>"$name.err" &
 	shown=$!
 	until_prints "$name.out" '^main;ready'
