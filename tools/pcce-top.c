@@ -73,8 +73,8 @@ static uint64_t top_number(struct argp_state *state, const char *option, const c
 	errno = 0;
 	n = strtoull(arg, &end, 10);
 	if (errno || end == arg || *end || *arg == '-' || !n || n > max)
-		message_usage(state, "cannot use -%s %s: it must be a number from 1 to %llu", option,
-			      arg, (unsigned long long)max);
+		message_usage(state, "cannot use -%s %s: it must be a number from 1 to %llu",
+			      option, arg, (unsigned long long)max);
 	return n;
 }
 
@@ -91,7 +91,7 @@ static uint64_t top_time(struct argp_state *state, const char *option, const cha
 }
 
 /* Single samples, of which timelines are made, are not kept. */
-static const char *const top_formats[] = {"flat",     "tree",   "callees", "threads",
+static const char *const top_formats[] = {"flat",     "tree",	"callees", "threads",
 					  "commands", "folded", "json",	   "jsonl"};
 
 #define N_FORMATS (sizeof(top_formats) / sizeof(top_formats[0]))
@@ -204,10 +204,11 @@ static error_t parse_top_option(int key, char *arg, struct argp_state *state)
 		a->top.format = top_format(state, arg);
 		break;
 	case ARGP_KEY_ARG:
-		message_usage(state,
-			      "cannot run '%s': pcce-top shows what runs already; start it, and use "
-			      "-p",
-			      arg);
+		message_usage(
+			state,
+			"cannot run '%s': pcce-top shows what runs already; start it, and use "
+			"-p",
+			arg);
 		break;
 	case ARGP_KEY_END:
 		finish_top(state, a);
@@ -220,7 +221,8 @@ static error_t parse_top_option(int key, char *arg, struct argp_state *state)
 
 int main(int argc, char **argv)
 {
-	static const struct argp argp = {options, parse_top_option, NULL, doc, NULL, filter_top_help, NULL};
+	static const struct argp argp = {options, parse_top_option, NULL, doc,
+					 NULL,	  filter_top_help,  NULL};
 	struct arguments a = {
 		.top = {.delay = 2000000000},
 		.record = {.sampler = "auto", .output = "-", .choose_frames = true, .quiet = true},

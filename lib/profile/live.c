@@ -9,8 +9,8 @@
  *   window   the profile keeps one sample for each entry of the last turns
  *
  * States, decoded contexts and address spaces are kept until there are many states. Then the states
- * are forgotten after the turn, since entries need them no more. The contexts and the entries follow
- * at the beginning of the next turn, as long as someone may look at them. Names are never forgotten.
+ * are forgotten after the turn, since entries need them no more. The contexts and the entries are
+ * forgotten when the next turn begins, since the view looks at them until then. Names stay.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -79,9 +79,9 @@ struct live_profile {
 	size_t n_entries, entries_capacity;
 	struct pcce_sample *sample; /* that is looked up */
 	size_t sample_capacity;
-	char *strings[5]; /* of the info record */
-	uint32_t named;	  /* keys of the tree when names were shortened last */
-	bool forgotten;	  /* the contexts are those of states that were forgotten */
+	char *strings[5];	/* of the info record */
+	uint32_t named;		/* keys of the tree when names were shortened last */
+	bool forgotten;		/* the contexts are those of states that were forgotten */
 	uint64_t window, begun; /* begun: when the window began to fill */
 	struct live_counts counts;
 };
@@ -91,7 +91,7 @@ static struct live_profile *live_of(struct stream *s)
 	return (struct live_profile *)s;
 }
 
-static uint64_t hash_key(const struct state_key *key)
+static uint64_t hash_state_key(const struct state_key *key)
 {
 	uint64_t h = XXH3_64bits(&key->where, sizeof(key->where));
 
@@ -168,7 +168,7 @@ static uint32_t live_state_of(struct live_profile *l, const struct stream_event 
 	if (!key.size)
 		return UINT32_MAX;
 	key.sample = l->sample;
-	hash = hash_key(&key);
+	hash = hash_state_key(&key);
 	slot = live_table_slot(&l->by_content, l, hash, &key);
 	if (!slot || (!*slot && add_state(l, &key, hash, slot)))
 		return UINT32_MAX;
@@ -240,8 +240,8 @@ static int live_lost(struct stream *s, const struct pcce_rec_lost *rec)
 	return 0;
 }
 
-static int take_info(struct live_profile *l, const struct pcce_rec_info *rec,
-		     const char *const *strings)
+static int take_live_info(struct live_profile *l, const struct pcce_rec_info *rec,
+			  const char *const *strings)
 {
 	struct profile *p = l->p;
 
@@ -274,7 +274,7 @@ static int live_record(struct stream *s, uint32_t type, const void *rec, size_t 
 	(void)size;
 	(void)n_strings;
 	if (type == PCCE_REC_INFO)
-		return take_info(l, rec, strings);
+		return take_live_info(l, rec, strings);
 	if (type == PCCE_REC_EVENT)
 		l->p->in->rates[recording_account_of(event->event)] =
 			(struct recording_rate){event->frequency, event->period};
@@ -399,7 +399,6 @@ static int push_states(struct live_profile *l, struct decode_cache *d, bool ends
 		const struct live_state *state = &l->states[i];
 		struct stream_event e = event_of_state(state);
 
-		/* Pushing to the cache that counts does not change i: it is counted in l->decoded. */
 		r = decode_cache_push_in(d, &e, (uint32_t)state->key.where.space);
 		if (!r && ends)
 			r = scout_ends(l, state, &e);

@@ -134,7 +134,7 @@ int live_symbols_add_kernel(struct live_symbols *l, uint64_t address)
 	return f.function ? add_live_symbol(l, &f) : 0;
 }
 
-static int read_module(struct live_symbols *l, struct live_module *to)
+static int name_addresses(struct live_symbols *l, struct live_module *to)
 {
 	const struct record_module *m = record_modules_get(l->from, l->current);
 	struct error why;
@@ -159,7 +159,7 @@ int live_symbols_read(struct live_symbols *l)
 
 	for (l->current = 0; l->current < l->n && !r; l->current++)
 		if (l->modules[l->current]->due.n)
-			r = read_module(l, l->modules[l->current]);
+			r = name_addresses(l, l->modules[l->current]);
 	if (r || !l->added)
 		return r;
 	l->added = false;

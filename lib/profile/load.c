@@ -152,8 +152,7 @@ int profile_number_threads(struct profile *p)
 
 /* ---- all together ---------------------------------------------------------------- */
 
-int profile_prepare(struct profile *p, const struct profile_options *o,
-			   const struct selection *s)
+int profile_prepare(struct profile *p, const struct profile_options *o, const struct selection *s)
 {
 	p->in = calloc(1, sizeof(*p->in));
 	p->names = symbol_table_new(o->names);

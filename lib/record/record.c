@@ -80,13 +80,12 @@ struct recorder {
 	uint64_t progress_due, traced_due;
 	uint64_t end;	   /* when the recording shall end; UINT64_MAX: with the program */
 	uint64_t deadline; /* after a signal; 0: none came */
-	size_t watched; /* counts the processes that watch_tracers() has looked at */
+	size_t watched;	   /* counts the processes that watch_tracers() has looked at */
 	bool progress_shown;
 };
 
 static volatile sig_atomic_t stop_signal, stop_sent;
 static bool be_quiet, be_verbose;
-const char *say_as = "pcce-record";
 
 static void warn(const char *text)
 {

@@ -52,7 +52,7 @@ struct sampler_config {
 	const char *engine; /* of --count: "cct", "hcct", "lossy", "empty"; NULL: take samples */
 	uint64_t counters;  /* of a thread, with "hcct"; calls of a bucket, with "lossy" */
 	const struct count_bursts *bursts; /* of --count; NULL: count all the time */
-	int turn_ms; /* between two looks for samples; 0: the default */
+	int turn_ms;			   /* between two looks for samples; 0: the default */
 	const struct sampler_ops *beside;  /* of --count: takes samples, too; NULL: none does */
 };
 
@@ -90,7 +90,7 @@ struct sampler;
 
 struct sampler_ops {
 	const char *name;
-	const char *what; /* text for --help; NULL: not in the list of samplers */
+	const char *what;  /* text for --help; NULL: not in the list of samplers */
 	bool sees_tracers; /* samples say whether their thread is traced: PCCE_SAMPLE_TRACED */
 	/* Checks whether the sampler works on this machine with this configuration. 0, or -errno
 	 * with the reason in why. */

@@ -33,8 +33,8 @@ struct record_module {
 	uint32_t build_id_size;
 };
 
-/* Writes new modules to w, unless it is NULL. Calls warn with one sentence for each table that cannot be used or is
- * missing. */
+/* Writes new modules to w, unless it is NULL. Calls warn with one sentence for each table that
+ * cannot be used or is missing. */
 struct record_modules *record_modules_new(struct datafile_writer *w,
 					  void (*warn)(const char *text));
 void record_modules_free(struct record_modules *m);

@@ -481,8 +481,7 @@ int symbolize_list(int fd, const uint8_t *build_id, size_t build_id_size,
 	if (!err) {
 		*ranges = list_symbols(&w->symbols);
 		*n = *ranges ? w->symbols.n : 0;
-		err = *ranges ? 0
-			      : error_set(why, -ENOMEM, "needs more memory than is available");
+		err = *ranges ? 0 : error_set(why, -ENOMEM, "needs more memory than is available");
 	}
 	symbolizer_close(w);
 	return err;

@@ -30,13 +30,13 @@ struct top {
 	struct view_live view;
 	int (*step)(void *recorder, int ms);
 	void *recorder;
-	uint64_t due;	   /* the next turn */
-	uint64_t cpu, at;  /* CPU time of this process at the last turn, and when that was */
-	double own;	   /* percent of a CPU that this process used before the last turn */
-	uint64_t turns;	   /* so far */
-	bool over;	   /* nothing is sampled any more */
-	bool last;	   /* ... and the last turn is due */
-	int result;	   /* of the recorder */
+	uint64_t due;	  /* the next turn */
+	uint64_t cpu, at; /* CPU time of this process at the last turn, and when that was */
+	double own;	  /* percent of a CPU that this process used before the last turn */
+	uint64_t turns;	  /* so far */
+	bool over;	  /* nothing is sampled any more */
+	bool last;	  /* ... and the last turn is due */
+	int result;	  /* of the recorder */
 };
 
 static uint64_t own_cpu_time(void)

@@ -168,7 +168,8 @@ void view_draw(struct view *v)
 	else
 		view_tree_draw(&v->trees[v->tab], &v->share, VIEW_BODY, view_body_height());
 	if (!v->m.profile->stats.samples)
-		screen_put(VIEW_BODY, 2, screen_width(), LOOK_PLAIN, v->m.options->live ? "No sample yet, or none is selected."
+		screen_put(VIEW_BODY, 2, screen_width(), LOOK_PLAIN,
+			   v->m.options->live ? "No sample yet, or none is selected."
 					      : "No sample is selected.");
 	draw_foot(v);
 }

@@ -431,8 +431,8 @@ int view_tree_follow(struct view_tree *v, const struct view_tree *as)
 		r = make_rows(v);
 	v->list.height = as->list.height;
 	/* In the first row, the user looks at what is heaviest. */
-	v->list.at = found && as->list.at && v->row_of[found] != NO_ROW ? v->row_of[found]
-									 : as->list.at;
+	v->list.at =
+		found && as->list.at && v->row_of[found] != NO_ROW ? v->row_of[found] : as->list.at;
 	v->list.top = v->list.at > offset ? v->list.at - offset : 0;
 	view_list_fit(&v->list);
 	return r;

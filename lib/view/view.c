@@ -550,7 +550,8 @@ static void report_problems(struct view *v)
 
 int view_run(struct profile *p, const struct view_options *o)
 {
-	struct view v = {.share.names = p->names, .functions.height = 1,
+	struct view v = {.share.names = p->names,
+			 .functions.height = 1,
 			 .tab = o->live ? FUNCTIONS : CALLERS};
 	int key, r = view_model_begin(&v.m, p, o);
 
