@@ -24,9 +24,10 @@ struct live_symbols {
 	struct sample_points *known; /* addresses, as places */
 	size_t n_known;
 	uint32_t kernel;
-	struct kernel_symbols *kernel_symbols; /* NULL: not read yet */
-	uint32_t current;		       /* the module whose names are being added */
-	bool added;			       /* since the names were sorted */
+	struct kernel_symbols *kernel_symbols; /* NULL: not read yet, or hidden */
+	bool kernel_tried;
+	uint32_t current; /* the module whose names are being added */
+	bool added;	  /* since the names were sorted */
 };
 
 struct live_symbols *live_symbols_new(const struct record_modules *m, uint32_t kernel,
@@ -125,10 +126,11 @@ int live_symbols_add_kernel(struct live_symbols *l, uint64_t address)
 		r = learn_place(l, (struct tree_place){address, l->kernel});
 	if (r <= 0)
 		return r;
-	if (!l->kernel_symbols)
-		l->kernel_symbols = kernel_symbols_read();
-	if (!l->kernel_symbols)
+	if (!l->kernel_tried && kernel_symbols_read(&l->kernel_symbols, NULL) == -ENOMEM)
 		return -ENOMEM;
+	l->kernel_tried = true;
+	if (!l->kernel_symbols)
+		return 0;
 	f.function = kernel_symbols_at(l->kernel_symbols, address, &f.symbol);
 	l->current = l->kernel;
 	return f.function ? add_live_symbol(l, &f) : 0;

@@ -22,8 +22,8 @@ int kallsyms_list(uint64_t **starts, size_t *n);
 /* All functions, for callers that look several times. */
 struct kernel_symbols;
 
-/* Without permission, or without a list, there are none. NULL: no memory. */
-struct kernel_symbols *kernel_symbols_read(void);
+/* 0, or -errno with a fragment as of kallsyms_lookup(), and *out is NULL. */
+int kernel_symbols_read(struct kernel_symbols **out, struct error *why);
 /* Returns the function that contains an address, and sets *symbol to its start. NULL: none. */
 const char *kernel_symbols_at(const struct kernel_symbols *k, uint64_t address, uint64_t *symbol);
 void kernel_symbols_free(struct kernel_symbols *k);
