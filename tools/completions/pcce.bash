@@ -35,6 +35,8 @@ _pcce_files() {
 
 # _pcce_value OPTION: completes the value of the option, or fails if the option is not known here.
 _pcce_value() {
+	local from
+
 	case $command$1 in
 	*--format) _pcce_words "$(_pcce_named "$path" Formats)" ;;
 	*--input | *-i | *--output | *-o | *--profile | *--dictionary | *encode-p | *decode-d | *--crash | *decode-c)
@@ -58,7 +60,8 @@ _pcce_value() {
 	*record--frames) _pcce_words "foreign outside all none" ;;
 	*record--signal) _pcce_words "WINCH URG USR1 USR2 PROF IO RTMIN+5" ;;
 	*record--event | *record-e | *check--event | *check-e | *top--event | *top-e)
-		_pcce_words "$(_pcce_events "${path/%@(check|top)/record}")"
+		from=${path/%check/record}
+		_pcce_words "$(_pcce_events "${from/%top/record}")"
 		;;
 	*record--pid | *record-p | *top--pid | *top-p) _pcce_words "$(cd /proc && printf '%s\n' [0-9]*)" ;;
 	*record--uid | *record-u) mapfile -t COMPREPLY < <(compgen -u -- "$cur") ;;
