@@ -23,8 +23,8 @@ struct record_live {
 	 * function `free` is called. */
 	struct stream *(*end)(void *ctx, struct record_modules *m);
 	/* Calls step() until the user ends it. step() takes what has come, and waits for more,
-	 * for at most `ms`. It returns 0; 1: the recorded processes have ended, or a signal came; or
-	 * -errno. The result is 0 or -errno. */
+	 * for at most `ms`. It returns 0; 1: the recorded processes have ended, or a signal
+	 * came; or -errno. The result is 0 or -errno. */
 	int (*run)(void *ctx, int (*step)(void *recorder, int ms), void *recorder);
 	void *ctx;
 };

@@ -5,12 +5,14 @@
  * turn to the next.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/message.h"
@@ -152,6 +154,33 @@ static int run_batch(struct top *t)
 
 /* ---- both modes ------------------------------------------------------------------ */
 
+/* Warnings would be written over the view. Returns a file that takes them meanwhile; -1: none. */
+static int hold_messages(int *standard_error)
+{
+	int held = isatty(STDERR_FILENO) ? memfd_create("messages", MFD_CLOEXEC) : -1;
+
+	*standard_error = held < 0 ? -1 : fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	if (*standard_error >= 0)
+		dup2(held, STDERR_FILENO);
+	return held;
+}
+
+static void release_messages(int held, int standard_error)
+{
+	char buffer[4096];
+	ssize_t n;
+
+	if (standard_error >= 0) {
+		dup2(standard_error, STDERR_FILENO);
+		close(standard_error);
+		lseek(held, 0, SEEK_SET);
+		while ((n = read(held, buffer, sizeof(buffer))) > 0)
+			fwrite(buffer, 1, (size_t)n, stderr);
+	}
+	if (held >= 0)
+		close(held);
+}
+
 static int run_view(struct top *t)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
@@ -162,11 +191,13 @@ static int run_view(struct top *t)
 		.colors = !(no && *no),
 		.live = &t->view,
 	};
-	int r = live_profile_turn(t->live);
+	int standard_error, held, r = live_profile_turn(t->live);
 
 	if (!r) {
 		print_head(t, t->view.head, sizeof(t->view.head));
+		held = hold_messages(&standard_error);
 		r = view_run(live_profile_get(t->live), &options);
+		release_messages(held, standard_error);
 	}
 	if (r == -ENOTTY)
 		say("cannot show the view: no suitable terminal (TERM=%s); use --batch for text",
