@@ -196,7 +196,7 @@ shows "q ends it" '^status 0'
 
 # A warning waits until the view has ended.
 printf '#include <unistd.h>\nint main(void) { return (int)sleep(3); }\n' >later.c
-$CC $(pcce-config --cflags) later.c -o later
+$CC $cflags later.c -o later
 "${tmux[@]}" respawn-pane -k -t top "pcce-top --delay=0.2; exec sleep 1000"
 shows "the whole system" '^cpu-clock 99 Hz · own CPU '
 ./later
