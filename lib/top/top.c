@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -233,6 +234,8 @@ int top_run(const struct top_options *o, struct record_options *record)
 
 	t.view = (struct view_live){.idle = idle_step, .turn = take_live_turn, .ctx = &t};
 	say_as = "pcce-top";
+	/* On a busy machine, it would take many seconds to begin. It may not be permitted. */
+	setpriority(PRIO_PROCESS, 0, -10);
 	record->live = &live;
 	return record_run(record, &complete);
 }
