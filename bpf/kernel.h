@@ -38,8 +38,22 @@ struct pid {
 	struct upid numbers[1]; /* level + 1 of them */
 } __attribute__((preserve_access_index));
 
+struct xol_area {
+	unsigned long vaddr;
+} __attribute__((preserve_access_index));
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+} __attribute__((preserve_access_index));
+
+struct uprobe_task {
+	unsigned long vaddr;	 /* of the instruction that is executed elsewhere */
+	unsigned long xol_vaddr; /* that place */
+} __attribute__((preserve_access_index));
+
 struct mm_struct {
 	unsigned long start_stack;
+	struct uprobes_state uprobes_state;
 } __attribute__((preserve_access_index));
 
 typedef struct {
@@ -65,6 +79,7 @@ struct task_struct {
 	struct completion *vfork_done;
 	struct signal_struct *signal;
 	const struct cred *cred;
+	struct uprobe_task *utask;
 	struct thread_struct thread;
 } __attribute__((preserve_access_index));
 

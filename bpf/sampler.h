@@ -42,7 +42,7 @@
 /* Most events of a recording. */
 #define SAMPLER_EVENTS 8
 
-/* Processes that a tracepoint recording can follow at a time. */
+/* Processes that a recording of tracepoints or probes can follow at a time. */
 #define SAMPLER_PROCESSES 16384
 
 /* Elements of a table that says for most processes that they are not followed. */
@@ -72,10 +72,11 @@ struct sampler_counts { /* of one event on one CPU; written by the BPF program, 
 	__u64 dropped;	/* samples without room */
 	/* Samples after which the kernel stopped the event for the rest of a clock tick. */
 	__u64 throttled;
-	__u64 others;  /* runs on a tracepoint for processes that are not followed */
+	__u64 others;  /* runs on a tracepoint or a probe for processes that are not followed */
 	__u64 late;    /* periods of a clock that had passed before its timer ran */
 	__u64 ticks;   /* of waits; dropped counts ticks, too */
 	__u64 crowded; /* waits of threads that had no place */
+	__u64 nested;  /* samples that fell into another one that was being taken */
 };
 
 struct sampler_control { /* of one CPU's ring */
@@ -88,7 +89,7 @@ struct sampler_control { /* of one CPU's ring */
 	__u64 clock_at;
 	__u64 clock_offset;
 	__u32 clock_asked; /* number of comparisons, up to CLOCK_FIRST */
-	__u32 busy;	   /* a sample is being taken; only if waits are sampled */
+	__u32 reserved0;
 	/* The thread whose segments were last searched, and the generation up to which they are
 	 * sent. */
 	__u64 tid;
@@ -96,11 +97,13 @@ struct sampler_control { /* of one CPU's ring */
 	/* Written by the reader: */
 	__u64 tail;
 	__u64 leave; /* 1 + number (position / SIZE) of the segment to leave */
-	__u64 reserved1[6];
+	/* Written by the program, if another one can interrupt it: a sample is being taken. */
+	__u64 busy;
+	__u64 reserved1[5];
 	struct sampler_counts of[SAMPLER_EVENTS];
 };
 
-PCCE_ASSERT_SIZE(sampler_control, 128 + SAMPLER_EVENTS * 48);
+PCCE_ASSERT_SIZE(sampler_control, 128 + SAMPLER_EVENTS * 56);
 PCCE_ASSERT_OFFSET(sampler_control, tail, 64);
 
 PCCE_STATIC_ASSERT(SAMPLER_SKIP + sizeof(struct pcce_sample) ==
@@ -148,7 +151,7 @@ struct sampler_wait {
 	__u8 head[SAMPLER_PAGE_BYTES];
 };
 
-/* A process that a recording of tracepoints or waits follows. */
+/* A process that a recording of tracepoints, probes or waits follows. */
 struct sampler_process {
 	__u32 armed; /* 0: do not sample it before it has done an exec */
 	__u32 reserved;

@@ -66,7 +66,8 @@ const volatile __u32 segment_shift =
 
 const volatile __u32 copy_stacks;   /* enum sampler_copy */
 const volatile __u32 kernel_stacks; /* samples in the kernel bring its stack */
-const volatile __u32 beside_waits;  /* waits are sampled, too */
+const volatile __u32 guarded;	    /* programs of the recording can interrupt each other */
+const volatile __u32 can_stay;	    /* bpf_preempt_disable exists */
 
 /* The recorder sets these at any time. */
 __s64 offsets[SAMPLER_OFFSETS];
@@ -500,6 +501,31 @@ static __always_inline __u64 copy_thread_page(__u8 *to, const struct sampler_wai
 	return w->page;
 }
 
+#define PROBE_PAGE 4096
+#define PROBE_INSTRUCTION 16 /* bytes, at most */
+
+/* In a trampoline of probes: nobody knows whether the thread has arrived from the function that has
+ * returned, or leaves for its caller. */
+#define PROBE_UNKNOWN 1
+
+/*
+ * Returns where the thread would be without probes. A breakpoint replaces the instruction at a
+ * probe. The kernel lets the thread execute a copy, in a page that it adds to the process, but the
+ * state has a meaning for the original. Functions with a probe of returns return to the beginning
+ * of this page.
+ */
+static __noinline __u64 undo_probe(struct task_struct *task, __u64 ip)
+{
+	const struct uprobe_task *u;
+
+	if (!task || !bpf_core_field_exists(task->utask) || !task->utask ||
+	    ip - task->mm->uprobes_state.xol_area->vaddr >= PROBE_PAGE)
+		return ip;
+	u = task->utask;
+	return ip - u->xol_vaddr <= PROBE_INSTRUCTION ? u->vaddr + (ip - u->xol_vaddr)
+						      : PROBE_UNKNOWN;
+}
+
 static __always_inline int fill_sample(void *ctx, struct event_context *event,
 				       const struct sampler_moment *moment)
 {
@@ -566,6 +592,7 @@ static __always_inline int fill_sample(void *ctx, struct event_context *event,
 			kip = event->ip;
 	}
 
+	ip = undo_probe(task, ip);
 	page = wait ? copy_thread_page(to, wait) : locate_thread_page(to, fsbase, control);
 	if (page && belongs_to_other(task, system_call, ((const struct pcce_page *)to)->tid))
 		page = 0;
@@ -574,6 +601,10 @@ static __always_inline int fill_sample(void *ctx, struct event_context *event,
 
 		id = head->id;
 		ext = head->ext;
+		if (ip == PROBE_UNKNOWN) {
+			id = PCCE_ID_LOST_MIN;
+			ext = 0;
+		}
 		flags |= pcce_page_describe(&stack, head, page);
 		if (stack.upper)
 			move_upper_half(to, separate_number(stack.n_entries));
@@ -667,8 +698,8 @@ static __always_inline int fill_sample(void *ctx, struct event_context *event,
 /*
  * event: NULL if ctx is another program's context. moment: NULL: the weight is the event's.
  *
- * The kernel does not keep the programs for waits from running while one of the others does, and
- * the other way round (NMIs).
+ * The kernel does not keep the programs for waits, and those for probes in user code, from running
+ * while one of the others does, and the other way round (NMIs, preemption).
  */
 static __always_inline int sample_thread(void *ctx, struct event_context *event,
 					 const struct sampler_moment *moment)
@@ -676,20 +707,21 @@ static __always_inline int sample_thread(void *ctx, struct event_context *event,
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct sampler_control *control;
 
-	if (!beside_waits)
+	if (!guarded)
 		return fill_sample(ctx, event, moment);
 	control = bpf_map_lookup_elem(&controls, &cpu);
 	if (!control)
 		return 0;
-	if (*(volatile __u32 *)&control->busy) {
-		counts_of(control)->dropped += moment ? moment->weight : 1;
+	if (__sync_val_compare_and_swap(&control->busy, 0, 1)) {
+		if (moment)
+			counts_of(control)->dropped += moment->weight;
+		else
+			counts_of(control)->nested++;
 		return 0;
 	}
-	*(volatile __u32 *)&control->busy = 1;
-	barrier();
 	fill_sample(ctx, event, moment);
 	barrier();
-	*(volatile __u32 *)&control->busy = 0;
+	*(volatile __u64 *)&control->busy = 0;
 	return 0;
 }
 

@@ -11,7 +11,7 @@
 #include "base/message.h"
 #include "base/text.h"
 #include "check/libraries.h"
-#include "check/probe.h"
+#include "probe/place.h"
 #include "check/trial.h"
 #include "sampler/event_list.h"
 
@@ -285,14 +285,13 @@ static int check_machine(const struct arguments *a)
 
 /* ---- probes ---------------------------------------------------------------------- */
 
-static void print_probe(const struct probe_place *p)
+static void print_probe(void *ctx, const struct probe_place *p)
 {
+	(void)ctx;
 	printf("%s:", clean(p->path));
 	printf("%s", clean(p->symbol));
 	if (p->offset)
-		printf("+%u", p->offset);
-	if (p->address)
-		printf(" 0x%llx", (unsigned long long)p->address);
+		printf("+%u 0x%llx", p->offset, (unsigned long long)p->address);
 	putchar('\n');
 }
 
@@ -304,7 +303,7 @@ static int print_places(const struct check_list *l, const char *function)
 	for (size_t i = 0; i < l->n; i++) {
 		const struct check_entry *e = &l->all[i];
 		int n = e->found && !*e->error.text
-				? probe_find(e->name, function, print_probe, &why)
+				? probe_find(e->name, function, print_probe, NULL, &why)
 				: 0;
 
 		if (n < 0) {

@@ -11,6 +11,7 @@
 
 #define LONGEST 64
 #define BEGINNING 3 /* letters that say enough of a name */
+#define CHANGES 3   /* at most */
 
 static size_t least(size_t a, size_t b)
 {
@@ -51,7 +52,7 @@ static bool is_similar(const char *wanted, const char *name)
 	if (longer > LONGEST)
 		return false;
 	return (n >= BEGINNING && !strncasecmp(wanted, name, n)) ||
-	       distance(wanted, name, n, in_name) <= longer / 3;
+	       distance(wanted, name, n, in_name) <= least(longer / 3, CHANGES);
 }
 
 void similar_add(char *list, size_t size, const char *wanted, const char *name)

@@ -8,8 +8,8 @@
 /*
  * Appends name to list ("cycles, ref-cycles") if `wanted` may be a misspelling of it. It may be one
  * if it is the beginning of the name, or if few changes turn it into the name: at most one for
- * three letters. A change inserts, removes or replaces a letter, or swaps two. The list begins as
- * an empty text.
+ * three letters, and at most three. A change inserts, removes or replaces a letter, or swaps two.
+ * The list begins as an empty text.
  */
 void similar_add(char *list, size_t size, const char *wanted, const char *name);
 

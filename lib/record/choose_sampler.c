@@ -6,6 +6,7 @@
 
 #include "record/choose_sampler.h"
 #include "record/say.h"
+#include "sampler/perf_event.h"
 
 /* Cuts the advice to use bpf, which was refused before this sampler and says what it needs. */
 static void cut_remedy(char *refusal)
@@ -46,6 +47,13 @@ int choose_sampler(const struct record_options *o, struct sampler_config *config
 	char refusals[3 * sizeof(why.text)] = "";
 	int err;
 
+	for (uint32_t i = 0; i < config->n_events; i++) {
+		err = perf_event_check(config, config->events[i].name, &why);
+		if (err) {
+			say("cannot record %s: %s", config->events[i].name, why.text);
+			return err;
+		}
+	}
 	if (config->engine) {
 		active->ops = &sampler_count;
 		err = active->ops->probe(config, &why);

@@ -16,6 +16,8 @@
 #include "record/say.h"
 #include "record/summary.h"
 #include "sampler/perf_event.h"
+
+#define EVENT_TEXT (sizeof(((struct sampler_event *)0)->name) + 8)
 #include <pcce/datafile.h>
 
 /* Whether the program has a table; TABLE_FOUND also if its file cannot be read. */
@@ -57,7 +59,7 @@ static void warn_of_silence(const struct record_summary *s)
 {
 	enum table_state state = state_of_program(s->program);
 	const char *why = s->why_nothing;
-	char part[32], all[32], event[256];
+	char part[32], all[32], event[EVENT_TEXT];
 
 	format_count(part, sizeof(part), s->account->outside);
 	format_count(all, sizeof(all), s->account->samples);
@@ -99,7 +101,7 @@ static bool warn_of_expression(const struct record_summary *s)
 static void warn_of(const struct record_summary *s, uint64_t count, uint64_t limit,
 		    const char *text, const char *other)
 {
-	char n[32], event[256];
+	char n[32], event[EVENT_TEXT];
 
 	if (count <= limit)
 		return;
@@ -145,7 +147,7 @@ static void warn_of_losses(const struct record_summary *s)
 /* What is live in contexts is not exact. */
 static void warn_of_unfollowed(const struct record_summary *s)
 {
-	char n[32], event[256];
+	char n[32], event[EVENT_TEXT];
 
 	format_count(n, sizeof(n), s->account->lost_reasons[PCCE_LOSS_UNFOLLOWED]);
 	if (s->account->lost_reasons[PCCE_LOSS_UNFOLLOWED])
@@ -189,7 +191,8 @@ static void print_count_summary(const struct record_summary *s)
 
 void record_print_summary(const struct record_summary *s)
 {
-	char n[32], size[32], due[32] = "", left_out[64] = "", event[256], to[PATH_MAX + 64] = "";
+	char n[32], size[32], due[32] = "", left_out[64] = "", event[EVENT_TEXT],
+			      to[PATH_MAX + 64] = "";
 
 	if (s->calls) {
 		print_count_summary(s);

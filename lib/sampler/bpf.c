@@ -70,7 +70,8 @@ static uint64_t clock_period(const struct bpf_probe *p)
 /* Whether each thread, or each CPU, has its own event of perf. */
 static bool is_of_threads(const struct bpf_probe *p)
 {
-	return p->kind != PERF_EVENT_TRACEPOINT && p->kind != PERF_EVENT_WAITS;
+	return p->kind != PERF_EVENT_TRACEPOINT && p->kind != PERF_EVENT_PROBE &&
+	       p->kind != PERF_EVENT_WAITS;
 }
 
 /* ---- checks ------------------------------------------------------------------ */
@@ -165,7 +166,8 @@ static int load_probe(struct sampler *s, struct bpf_probe *p, struct error *why)
 	};
 
 	for (uint32_t i = 0; i < s->config.n_events; i++)
-		config.beside_waits |= s->probes[i].kind == PERF_EVENT_WAITS;
+		config.guarded |= s->probes[i].kind == PERF_EVENT_WAITS ||
+				  s->probes[i].kind == PERF_EVENT_PROBE;
 	return bpf_program_load(&config, &p->skel, why);
 }
 
@@ -186,7 +188,7 @@ static int prepare_probe(struct sampler *s, struct bpf_probe *p, struct error *w
 	close(event);
 	/* Of a tracepoint, the program has run until now. */
 	if (!err)
-		p->tracepoint.missed = bpf_program_missed(p->skel);
+		p->tracepoint.missed = bpf_program_missed(p->skel, p->kind);
 	return err;
 }
 
@@ -199,6 +201,10 @@ static int prepare_probes(struct sampler *s, struct error *why)
 
 		p->event = &s->config.events[i];
 		err = perf_event_make_attr(p->event, &p->attr, &p->kind, why);
+		if (!err && p->kind == PERF_EVENT_PROBE)
+			err = perf_event_find_probe(&s->config, p->event->name, &p->probe, why);
+		if (!err && p->kind == PERF_EVENT_PROBE)
+			probe_event_set(&p->probe, 0, &p->attr);
 		if (!err)
 			err = check_limits(&s->config, p, why);
 	}
@@ -349,8 +355,8 @@ static int start_events(struct sampler *s, struct bpf_probe *p, struct error *wh
 {
 	int err;
 
-	if (p->kind == PERF_EVENT_TRACEPOINT)
-		err = bpf_probe_tracepoint(p);
+	if (!is_of_threads(p))
+		err = bpf_probe_everywhere(p);
 	else if (s->config.system)
 		err = bpf_probe_cpus(p, s->config.system);
 	else if (s->config.n_targets)
@@ -420,6 +426,8 @@ static int report_counts(struct sampler *s, struct bpf_probe *p, struct stream *
 		err = report_lost(s, p, sink, PCCE_LOSS_THROTTLE, now->throttled - told.throttled);
 	if (!err)
 		err = report_lost(s, p, sink, PCCE_LOSS_LATE, now->late - told.late);
+	if (!err)
+		err = report_lost(s, p, sink, PCCE_LOSS_NESTED, now->nested - told.nested);
 	return err ? err : report_lost(s, p, sink, PCCE_LOSS_CROWD, now->crowded - told.crowded);
 }
 
@@ -468,7 +476,7 @@ static int report_clock_deficit(struct sampler *s, struct bpf_probe *p, struct s
 			return 0;
 	}
 	due = read_events(p).running / period;
-	known = p->taken + p->told.dropped + p->told.late + p->told.throttled;
+	known = p->taken + p->told.dropped + p->told.nested + p->told.late + p->told.throttled;
 	return due > known ? report_lost(s, p, sink, PCCE_LOSS_THROTTLE, due - known) : 0;
 }
 
@@ -479,8 +487,8 @@ static int report_clock_deficit(struct sampler *s, struct bpf_probe *p, struct s
  */
 static int report_missed(struct sampler *s, struct bpf_probe *p, struct stream *sink, bool last)
 {
-	uint64_t missed = bpf_program_missed(p->skel), others = p->told.others,
-		 followed = p->taken + p->told.dropped, fresh;
+	uint64_t missed = bpf_program_missed(p->skel, p->kind), others = p->told.others,
+		 followed = p->taken + p->told.dropped + p->told.nested, fresh;
 
 	if (followed != p->tracepoint.followed || others != p->tracepoint.others)
 		p->tracepoint.foreign = followed == p->tracepoint.followed;
@@ -498,7 +506,7 @@ static int report_losses_of(struct sampler *s, struct bpf_probe *p, struct strea
 	const struct sampler_counts now = bpf_ring_counts(s->rings, (uint32_t)(p - s->probes));
 	int err = report_counts(s, p, sink, &now);
 
-	if (!err && p->kind == PERF_EVENT_TRACEPOINT)
+	if (!err && (p->kind == PERF_EVENT_TRACEPOINT || p->kind == PERF_EVENT_PROBE))
 		err = report_missed(s, p, sink, last);
 	return err || !last ? err : report_clock_deficit(s, p, sink);
 }
@@ -561,6 +569,10 @@ static void account_probe(const struct bpf_probe *p, bool system, struct sampler
 		break;
 	case PERF_EVENT_TRACEPOINT:
 		due->known = bpf_counts_missed();
+		break;
+	case PERF_EVENT_PROBE: /* the kernel does not say which returns it has missed */
+		due->known = !probe_event_is_of_returns(p->event->name) &&
+			     (!probe_event_is_kernel(p->event->name) || bpf_counts_missed());
 		break;
 	case PERF_EVENT_WAITS: /* a sample has the ticks of a wait, and so has a loss of one */
 		due->known = true;

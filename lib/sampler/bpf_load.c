@@ -85,7 +85,8 @@ static void set_constants(struct sampler_bpf *skel, const struct bpf_program_con
 	skel->rodata->segment_shift = bpf_ring_shift(cpus);
 	skel->rodata->copy_stacks = c->copy;
 	skel->rodata->kernel_stacks = !c->attr->exclude_kernel;
-	skel->rodata->beside_waits = c->beside_waits;
+	skel->rodata->guarded = c->guarded;
+	skel->rodata->can_stay = c->kind == PERF_EVENT_PROBE && kernel_has("bpf_preempt_disable");
 	skel->rodata->wait_period = c->wait_period;
 	if (!c->system)
 		return;
@@ -108,10 +109,11 @@ static void set_places(struct sampler_bpf *skel, bool running)
 static void choose_programs(struct sampler_bpf *skel, const struct bpf_program_config *c)
 {
 	bool waits = c->kind == PERF_EVENT_WAITS, tracepoint = c->kind == PERF_EVENT_TRACEPOINT,
-	     follows = waits || tracepoint;
+	     probe = c->kind == PERF_EVENT_PROBE, follows = waits || tracepoint || probe;
 
 	bpf_program__set_autoload(skel->progs.on_event, !follows);
 	bpf_program__set_autoload(skel->progs.on_tracepoint, tracepoint);
+	bpf_program__set_autoload(skel->progs.on_probe, probe);
 	bpf_program__set_autoload(skel->progs.on_switch, waits);
 	bpf_program__set_autoload(skel->progs.on_wakeup, waits);
 	bpf_program__set_autoload(skel->progs.on_wakeup_new, waits);
@@ -173,12 +175,16 @@ int bpf_program_load(const struct bpf_program_config *c, struct sampler_bpf **ou
 	return 0;
 }
 
+static int program_for(const struct sampler_bpf *skel, enum perf_event_kind kind)
+{
+	return bpf_program__fd(kind == PERF_EVENT_TRACEPOINT ? skel->progs.on_tracepoint
+			       : kind == PERF_EVENT_PROBE    ? skel->progs.on_probe
+							     : skel->progs.on_event);
+}
+
 int bpf_program_attach(const struct sampler_bpf *skel, enum perf_event_kind kind, int event)
 {
-	int program = bpf_program__fd(kind == PERF_EVENT_TRACEPOINT ? skel->progs.on_tracepoint
-								    : skel->progs.on_event);
-
-	return ioctl(event, PERF_EVENT_IOC_SET_BPF, program) ? -errno : 0;
+	return ioctl(event, PERF_EVENT_IOC_SET_BPF, program_for(skel, kind)) ? -errno : 0;
 }
 
 int bpf_program_follow(const struct sampler_bpf *skel, pid_t pid, bool armed)
@@ -236,11 +242,11 @@ bool bpf_counts_missed(void)
 	       (major > 6 || (major == 6 && minor >= 7));
 }
 
-uint64_t bpf_program_missed(const struct sampler_bpf *skel)
+uint64_t bpf_program_missed(const struct sampler_bpf *skel, enum perf_event_kind kind)
 {
 	struct bpf_prog_info info = {0};
 	__u32 size = sizeof(info);
-	int program = bpf_program__fd(skel->progs.on_tracepoint);
+	int program = program_for(skel, kind);
 
 	if (program < 0 || bpf_obj_get_info_by_fd(program, &info, &size))
 		return 0;

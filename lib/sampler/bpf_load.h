@@ -19,7 +19,7 @@ struct bpf_program_config {
 	uint64_t wait_period;		     /* ns; PERF_EVENT_WAITS only */
 	bool running;			     /* the process runs already; PERF_EVENT_WAITS only */
 	const struct sampler_system *system; /* NULL: not the whole system */
-	bool beside_waits;		     /* an event of the recording is of this kind */
+	bool guarded; /* programs of the recording can interrupt each other */
 	/* Programs of the same recording, whose maps they share; NULL: they are the first. */
 	const struct sampler_bpf *first;
 };
@@ -31,8 +31,8 @@ int bpf_program_load(const struct bpf_program_config *c, struct sampler_bpf **ou
 /* Makes the event run the program. 0 or -errno. */
 int bpf_program_attach(const struct sampler_bpf *skel, enum perf_event_kind kind, int event);
 
-/* Follows a process, for tracepoints and waits: all programs share these maps. pid: the recorder's
- * number. armed: false: from its next exec on. 0 or -errno. */
+/* Follows a process, for tracepoints, probes and waits: all programs share these maps. pid: the
+ * recorder's number. armed: false: from its next exec on. 0 or -errno. */
 int bpf_program_follow(const struct sampler_bpf *skel, pid_t pid, bool armed);
 
 /* Notes which threads wait, if the process runs already. 0 or -errno. */
@@ -44,8 +44,8 @@ int bpf_program_end_waits(struct sampler_bpf *skel);
 /* Whether the kernel counts what bpf_program_missed() returns. */
 bool bpf_counts_missed(void);
 
-/* Returns how often the kernel did not run the program on a tracepoint, because a BPF program was
- * running on that CPU. Kernels before 6.7 do not count this: 0. */
-uint64_t bpf_program_missed(const struct sampler_bpf *skel);
+/* Returns how often the kernel did not run the program on a tracepoint or on a probe in the kernel,
+ * because a BPF program was running on that CPU. Kernels before 6.7 do not count this: 0. */
+uint64_t bpf_program_missed(const struct sampler_bpf *skel, enum perf_event_kind kind);
 
 #endif

@@ -61,15 +61,20 @@ int bpf_probe_command(struct bpf_probe *p, pid_t pid)
 	return open_event(p, pid, -1);
 }
 
-int bpf_probe_tracepoint(struct bpf_probe *p)
+int bpf_probe_everywhere(struct bpf_probe *p)
 {
-	int err;
+	size_t n = p->kind == PERF_EVENT_PROBE ? p->probe.n : 1;
+	int err = 0;
 
 	/* Its task and CPU do not matter to the program. */
 	p->attr.inherit = 0;
 	p->attr.freq = 0;
 	p->attr.sample_period = 1;
-	err = open_event(p, -1, 0);
+	for (size_t i = 0; i < n && !err; i++) {
+		if (p->kind == PERF_EVENT_PROBE)
+			probe_event_set(&p->probe, i, &p->attr);
+		err = open_event(p, -1, 0);
+	}
 	return err ? err : enable_events(p);
 }
 
@@ -231,6 +236,7 @@ void bpf_probe_close(struct bpf_probe *p)
 	for (size_t i = 0; i < p->n_fds; i++)
 		close(p->fds[i]);
 	free(p->fds);
+	probe_event_free(&p->probe);
 	hash_free(p->watched, free);
 	if (p->skel)
 		sampler_bpf__destroy(p->skel);

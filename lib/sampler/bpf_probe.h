@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "bpf/sampler.h"
+#include "probe/event.h"
 #include "sampler/bpf_load.h"
 #include "sampler/event_queue.h"
 #include "sampler/perf_event.h"
@@ -18,6 +19,7 @@ struct bpf_probe {
 	const struct sampler_event *event;
 	struct perf_event_attr attr;
 	enum perf_event_kind kind;
+	struct probe_event probe; /* PERF_EVENT_PROBE: its places */
 	struct sampler_bpf *skel;
 	int *fds; /* perf events */
 	size_t n_fds;
@@ -46,8 +48,8 @@ struct bpf_births {
 
 /* For a command: its exec enables the event. */
 int bpf_probe_command(struct bpf_probe *p, pid_t pid);
-/* One for all runs of the tracepoint. */
-int bpf_probe_tracepoint(struct bpf_probe *p);
+/* One for all runs of the tracepoint, or one for each place of the probe. */
+int bpf_probe_everywhere(struct bpf_probe *p);
 /* Enabled, for all threads on these CPUs. */
 int bpf_probe_cpus(struct bpf_probe *p, const struct sampler_system *system);
 /* Enabled, for all threads of running processes. Those that have ended are left out. */

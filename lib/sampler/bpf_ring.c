@@ -172,6 +172,7 @@ struct sampler_counts bpf_ring_counts(const struct bpf_ring *r, uint32_t event)
 		sum.late += read_counter((const uint64_t *)&c->late);
 		sum.ticks += read_counter((const uint64_t *)&c->ticks);
 		sum.crowded += read_counter((const uint64_t *)&c->crowded);
+		sum.nested += read_counter((const uint64_t *)&c->nested);
 	}
 	return sum;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "probe/event.h"
 #include "sampler/event_list.h"
 #include "sampler/perf_event.h"
 #include "sampler/self_allocations.h"
@@ -52,7 +53,8 @@ static uint64_t read_bytes(const char *text)
 /* Reads NAME, NAME/RATE/ or, for allocations, NAME=BYTES. */
 static int read_event(struct sampler_event *e, const char *text)
 {
-	const char *rate = text + strcspn(text, "/=");
+	/* Each hit of a probe is a sample, and its name can contain slashes. */
+	const char *rate = text + (probe_event_is(text) ? strlen(text) : strcspn(text, "/="));
 	size_t name = (size_t)(rate - text), length = strlen(rate);
 	char inside[64];
 

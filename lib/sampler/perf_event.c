@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/similar.h"
+#include "probe/event.h"
 #include "sampler/perf_event.h"
 
 #define SW(name) PERF_TYPE_SOFTWARE, PERF_COUNT_SW_##name
@@ -218,6 +219,10 @@ static int parse_event(const char *name, struct perf_event_attr *attr, enum perf
 		*kind = e->kind;
 		return parse_modifiers(name, attr, why);
 	}
+	if (probe_event_is(name)) {
+		*kind = PERF_EVENT_PROBE;
+		return 0;
+	}
 	if (is_tracepoint(name)) {
 		*kind = PERF_EVENT_TRACEPOINT;
 		return parse_tracepoint(name, attr, why);
@@ -256,6 +261,29 @@ int perf_event_make_attr(const struct sampler_event *event, struct perf_event_at
 		err = error_set(why, -EINVAL,
 				"the event %s has no modifiers: who waits is in the kernel",
 				event->name);
+	return err;
+}
+
+int perf_event_find_probe(const struct sampler_config *config, const char *name,
+			  struct probe_event *out, struct error *why)
+{
+	char running[32];
+
+	if (config->n_targets)
+		snprintf(running, sizeof(running), "/proc/%d/exe", (int)config->targets[0]);
+	return probe_event_find(name, config->n_targets ? running : config->program, out, why);
+}
+
+int perf_event_check(const struct sampler_config *config, const char *name, struct error *why)
+{
+	struct perf_event_attr attr = {0};
+	struct probe_event probe = {0};
+	enum perf_event_kind kind;
+	int err = parse_event(name, &attr, &kind, why);
+
+	if (!err && kind == PERF_EVENT_PROBE)
+		err = perf_event_find_probe(config, name, &probe, why);
+	probe_event_free(&probe);
 	return err;
 }
 

@@ -9,11 +9,13 @@
 #include <linux/perf_event.h>
 #include "sampler/sampler.h"
 #include "base/error.h"
+#include "probe/event.h"
 
 enum perf_event_kind {
 	PERF_EVENT_CLOCK,      /* a sample represents a span of time */
 	PERF_EVENT_COUNT,      /* a sample represents a number of events */
 	PERF_EVENT_TRACEPOINT, /* each event is a sample */
+	PERF_EVENT_PROBE,      /* each hit of a probe is a sample; probe/event.h finds its places */
 	PERF_EVENT_WAITS,      /* a sample represents time off CPUs: no event of perf */
 	PERF_EVENT_ALLOCATION, /* a sample represents allocated bytes: no event of perf */
 };
@@ -35,6 +37,14 @@ bool perf_event_is_allocations(const char *name);
  * 0, or -errno with the reason in why. */
 int perf_event_make_attr(const struct sampler_event *event, struct perf_event_attr *attr,
 			 enum perf_event_kind *kind, struct error *why);
+
+/* Finds the places of a probe, in the recorded program if its name has no file (probe/event.h). */
+int perf_event_find_probe(const struct sampler_config *config, const char *name,
+			  struct probe_event *out, struct error *why);
+
+/* Whether an event exists: 0, or -errno with the reason in why. It may be that nothing here can
+ * record it. */
+int perf_event_check(const struct sampler_config *config, const char *name, struct error *why);
 
 /* Calls perf_event_open: returns a descriptor, or -1 and errno. */
 int perf_event_create(const struct perf_event_attr *attr, pid_t tid, int cpu);

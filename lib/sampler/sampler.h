@@ -24,7 +24,7 @@
 #include "stream/stream.h"
 
 struct sampler_event {
-	char name[128];	    /* with modifiers: "page-faults", "cycles:u", "sched:sched_switch" */
+	char name[512];	    /* with modifiers: "page-faults", "cycles:u", "sched:sched_switch" */
 	uint64_t frequency; /* Hz; 0: use period */
 	uint64_t period;
 };

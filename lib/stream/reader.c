@@ -258,15 +258,25 @@ const char *datafile_string(const struct pcce_record *rec, unsigned int i)
 	return s;
 }
 
+/* Returns the end of a name: a comma or the end of the list. cpu/event=1,umask=2/:u is one name. A
+ * colon ends that: behind it are tracepoints, and files, whose names have slashes. */
+static const char *end_of_event(const char *at)
+{
+	bool inside = false, colon = false;
+
+	for (; *at && (*at != ',' || inside); at++) {
+		colon |= *at == ':' && !inside;
+		inside ^= *at == '/' && !colon;
+	}
+	return at;
+}
+
 const char *datafile_event(const char *events, uint32_t event, size_t *length)
 {
 	const char *at = events, *end;
-	int depth;
 
-	/* cpu/event=1,umask=2/ is one name */
 	for (;; at = end + 1) {
-		for (end = at, depth = 0; *end && (*end != ',' || depth); end++)
-			depth ^= *end == '/';
+		end = end_of_event(at);
 		if (!event-- || !*end)
 			break;
 	}
@@ -276,14 +286,13 @@ const char *datafile_event(const char *events, uint32_t event, size_t *length)
 
 uint32_t datafile_events(const char *events)
 {
-	uint32_t n = 1;
-	bool inside = false;
+	uint32_t n = 0;
 
-	for (; *events && n < DATAFILE_EVENTS; events++) {
-		inside ^= *events == '/';
-		n += *events == ',' && !inside;
+	for (const char *at = events;; at++) {
+		at = end_of_event(at);
+		if (++n == DATAFILE_EVENTS || !*at)
+			return n;
 	}
-	return n;
 }
 
 static bool skip_zeros(struct datafile_reader *r, uint64_t *count)

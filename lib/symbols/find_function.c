@@ -3,46 +3,36 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <gelf.h>
+
+#include "symbols/elf_symbols.h"
 #include "symbols/find_function.h"
 
 #define NESTED_MAX 32 /* namespaces and classes; a deeper tree is damaged */
 
 /* ---- symbols ----------------------------------------------------------------------- */
 
-static bool section_has_function(Elf *elf, Elf_Scn *section, find_function_name *is, void *ctx)
+struct wanted_symbol {
+	find_function_name *is;
+	void *ctx;
+};
+
+static bool is_wanted_symbol(void *ctx, const char *name, const GElf_Sym *symbol)
 {
-	Elf_Data *data = NULL;
-	GElf_Shdr head;
-	GElf_Sym symbol;
+	const struct wanted_symbol *w = ctx;
+	unsigned int type = GELF_ST_TYPE(symbol->st_info);
 
-	if (!gelf_getshdr(section, &head) ||
-	    (head.sh_type != SHT_SYMTAB && head.sh_type != SHT_DYNSYM))
-		return false;
-	while ((data = elf_getdata(section, data)))
-		for (int i = 0; gelf_getsym(data, i, &symbol); i++) {
-			unsigned int type = GELF_ST_TYPE(symbol.st_info);
-			const char *name;
-
-			if (symbol.st_shndx == SHN_UNDEF ||
-			    (type != STT_FUNC && type != STT_GNU_IFUNC))
-				continue;
-			name = elf_strptr(elf, head.sh_link, symbol.st_name);
-			if (name && is(ctx, name))
-				return true;
-		}
-	return false;
+	return (type == STT_FUNC || type == STT_GNU_IFUNC) && w->is(w->ctx, name);
 }
 
 bool find_function_symbol(int fd, find_function_name *is, void *ctx)
 {
-	Elf_Scn *section = NULL;
-	bool found = false;
+	struct wanted_symbol w = {is, ctx};
+	bool found;
 	Elf *elf;
 
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	while (elf && !found && (section = elf_nextscn(elf, section)))
-		found = section_has_function(elf, section, is, ctx);
+	found = elf_symbols_search(elf, is_wanted_symbol, &w);
 	elf_end(elf);
 	return found;
 }

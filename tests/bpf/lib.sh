@@ -22,8 +22,6 @@ bpf_loader() {
 		WERROR=-Werror "$scratch/bpf-$1/obj/sampler.skel.h" &&
 		$CC -O2 -g -D_GNU_SOURCE= -Wall -Wextra -Werror -I"$top/include" -I"$top/lib" \
 			-I"$top" -I"$top/tests/vm" -I"$scratch/bpf-$1/obj" "$top/tests/bpf/load.c" \
-			"$top/tests/vm/guest.c" "$top/lib/sampler/bpf_load.c" \
-			"$top/lib/sampler/bpf_ring.c" "$top/lib/sampler/stack_blocks.c" \
-			"$top/lib/sampler/perf_event.c" \
-			"$top/lib/base/error.c" "$top/lib/base/similar.c" -lbpf -lelf -lz -o "load-$1"
+			"$top/tests/vm/guest.c" "$top/lib/sampler/bpf_load.c" "${sanitize[@]}" \
+			"$out/obj/libpcce-tools.a" "${tool_libraries[@]}" -o "load-$1"
 }

@@ -34,8 +34,9 @@
 
 static char *fresh; /* a page that faults */
 
-static const char *const events[] = {"cpu-clock", "task-clock", "page-faults",
-				     "syscalls:sys_enter_getppid", "off-cpu"};
+static const char *const events[] = {"cpu-clock",   "task-clock",
+				     "page-faults", "syscalls:sys_enter_getppid",
+				     "off-cpu",	    "uprobe:probed"};
 
 static const struct shape {
 	const char *name;
@@ -93,6 +94,11 @@ static int count(void *ctx, const struct pcce_sample *s, size_t size, const uint
 	return 0;
 }
 
+__attribute__((noinline, noclone)) static void probed(void)
+{
+	asm volatile("");
+}
+
 static void provoke(enum perf_event_kind kind)
 {
 	unsigned int i;
@@ -104,6 +110,8 @@ static void provoke(enum perf_event_kind kind)
 	for (i = 0; i < SAMPLES; i++) {
 		if (kind == PERF_EVENT_TRACEPOINT) {
 			syscall(SYS_getppid);
+		} else if (kind == PERF_EVENT_PROBE) {
+			probed();
 		} else if (kind == PERF_EVENT_WAITS) {
 			usleep(1500);
 		} else {
@@ -118,6 +126,7 @@ static void provoke(enum perf_event_kind kind)
 struct loaded {
 	struct sampler_bpf *skel;
 	struct bpf_ring *rings;
+	struct probe_event probe;
 	enum perf_event_kind kind;
 	int event;
 };
@@ -171,11 +180,17 @@ static bool load(const char *event, struct loaded *l)
 	snprintf(config.name, sizeof(config.name), "%s", event);
 	if (perf_event_make_attr(&config, &attr, &l->kind, &why))
 		return stop("the event is known", event, why.text);
+	if (l->kind == PERF_EVENT_PROBE) {
+		if (probe_event_find(event, "/proc/self/exe", &l->probe, &why))
+			return stop("the place is found", event, why.text);
+		probe_event_set(&l->probe, 0, &attr);
+	}
 	/* The verifier judges each of these as another program. */
 	for (int copy = SAMPLER_COPY_ALL; copy >= SAMPLER_COPY_NONE; copy--) {
 		wanted.kind = l->kind;
 		wanted.copy = (enum sampler_copy)copy;
-		wanted.beside_waits = l->kind == PERF_EVENT_WAITS || copy == SAMPLER_COPY_PAGE;
+		wanted.guarded = l->kind == PERF_EVENT_WAITS || l->kind == PERF_EVENT_PROBE ||
+				 copy == SAMPLER_COPY_PAGE;
 		if (bpf_program_load(&wanted, &l->skel, &why))
 			return stop("the kernel loads the program", event, why.text);
 		if (copy == SAMPLER_COPY_NONE)
@@ -189,7 +204,8 @@ static bool load(const char *event, struct loaded *l)
 	       followed(l->skel));
 	l->skel->bss->offsets[0] = (char *)&page - (char *)__builtin_thread_pointer();
 	l->skel->bss->n_offsets = 1;
-	system = l->kind == PERF_EVENT_TRACEPOINT || l->kind == PERF_EVENT_WAITS;
+	system = l->kind == PERF_EVENT_TRACEPOINT || l->kind == PERF_EVENT_PROBE ||
+		 l->kind == PERF_EVENT_WAITS;
 	attr.inherit = !system;
 	err = bpf_ring_open(bpf_map__fd(l->skel->maps.controls), bpf_map__fd(l->skel->maps.rings),
 			    libbpf_num_possible_cpus(), &l->rings);
@@ -210,6 +226,7 @@ static void unload(struct loaded *l)
 	if (l->event >= 0)
 		close(l->event);
 	bpf_ring_close(l->rings);
+	probe_event_free(&l->probe);
 	if (l->skel)
 		sampler_bpf__destroy(l->skel);
 }

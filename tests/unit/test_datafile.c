@@ -439,6 +439,7 @@ static void test_event_lists(void)
 
 	tap_ok(datafile_events("") == 1 && datafile_events("a") == 1 &&
 		       datafile_events("a/b=1,c=2/,d,") == 3 && datafile_events("a,b/c,d") == 2 &&
+		       datafile_events("uprobe:/a/b/c:f,usdt:./a:b:c,x/y=1,z/:u") == 3 &&
 		       datafile_events(many) == DATAFILE_EVENTS,
 	       "names of events are counted, but not endlessly", "%u", datafile_events(many));
 	tap_ok(*datafile_event(many, 5, &length) == '5' && length == 1 &&

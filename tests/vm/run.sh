@@ -16,6 +16,7 @@
 . "$top/tests/vm/filters.sh"
 . "$top/tests/bpf/lib.sh"
 . "$top/tests/e2e/frames/lib.sh"
+. "$top/tests/e2e/probes/lib.sh"
 # The emulator's clock is often late.
 max_unexplained=1000
 kdir=${KDIR:+$(realpath -m "$KDIR")}
@@ -99,6 +100,7 @@ for name in $workloads; do
 done
 vm_instrumented "$top/tests/workloads/threads.c" long -pthread
 vm_instrumented "$top/tests/e2e/system/work.c" work
+vm_instrumented "$top/tests/e2e/probes/calls.c" calls -pthread
 check "what makes the module look old is built" $CC -O2 -Wall -Wextra -Werror -shared -fPIC \
 	-I"$top/include" "$top/tests/vm/old_module.c" -o old_module.so
 vm_add old_module.so /t/old_module.so
@@ -144,6 +146,12 @@ echo "# $lost of $(cat "$vm_out/missed.bpf.out") events lost, by nesting: $(stat
 is "samples and lost ones are all events" \
 	$(($(stat_of "$vm_out/missed.bpf" samples) + lost)) "$(cat "$vm_out/missed.bpf.out")"
 is "events of other processes are no loss" "$(stat_of "$vm_out/beside.bpf" lost)" 0
+
+probes_of_calls "$vm_out/probes.bpf" "$vm_out/probes.bpf.out"
+for event in kprobe:__x64_sys_getppid kretprobe:__x64_sys_getppid; do
+	is "each hit of $event is a sample or lost" $(($(value_of "$vm_out/kprobes.bpf" $event samples) + \
+		$(value_of "$vm_out/kprobes.bpf" $event lost))) "$(cat "$vm_out/kprobes.bpf.out")"
+done
 
 recording_is_exact "a running process: all samples exact" "$vm_out/attached.kmod" 10
 recording_is_exact "a set-uid program: all samples exact" "$vm_out/set-uid.kmod" 10

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See probe.h. */
+/* See place.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -8,11 +8,13 @@
 #include <libiberty/demangle.h>
 #include <pcce/sites.h>
 
-#include "check/probe.h"
+#include "probe/place.h"
+#include "base/array.h"
+#include "base/similar.h"
 #include "elf/encoding_table.h"
 #include "elf/module.h"
 #include "elf/x86.h"
-#include "symbols/find_function.h"
+#include "symbols/elf_symbols.h"
 #include "symbols/table_file.h"
 
 #define ENDBR_BYTES 4
@@ -25,14 +27,23 @@ static bool equals(char *text, const char *name)
 	return equal;
 }
 
+/* Parts of a function that the compiler has split: who enters them has called it already. */
+static bool is_part(const char *suffix)
+{
+	return strstr(suffix, ".cold") || strstr(suffix, ".part");
+}
+
 static bool is_probed(const char *symbol, const char *name)
 {
+	size_t length = strcspn(symbol, ".");
 	char *base;
 	bool is;
 
 	if (!strcmp(symbol, name))
 		return true;
-	base = strndup(symbol, strcspn(symbol, "."));
+	if (is_part(symbol + length))
+		return false;
+	base = strndup(symbol, length);
 	is = base && *base &&
 	     (!strcmp(base, name) ||
 	      equals(cplus_demangle_v3(base, DMGL_PARAMS | DMGL_ANSI), name) ||
@@ -70,10 +81,19 @@ static uint32_t length_of_empty_slot(int fd, const struct elf_module *m, uint64_
 
 /* ---- files with and without a table ------------------------------------------------- */
 
-static int probe_in_table(int fd, const struct elf_module *m, const struct encoding_table *t,
-			  struct probe_place *place, const char *function,
-			  void (*found)(const struct probe_place *place))
+struct search {
+	const char *function;
+	struct probe_place place;
+	probe_found *found;
+	void *ctx;
+	uint64_t *seen; /* addresses of symbols: n */
+	size_t n;
+};
+
+static int search_table(int fd, const struct elf_module *m, const struct encoding_table *t,
+			struct search *s)
 {
+	struct probe_place *place = &s->place;
 	int n = 0;
 
 	for (uint64_t i = 0; i < t->head->funcs.count; i++) {
@@ -81,19 +101,18 @@ static int probe_in_table(int fd, const struct elf_module *m, const struct encod
 
 		place->symbol = encoding_table_string(t, f->name);
 		if (f->flags & (PCCE_FUNC_GATE | PCCE_FUNC_TYPE) ||
-		    !is_probed(place->symbol, function))
+		    !is_probed(place->symbol, s->function))
 			continue;
 		place->offset = f->entry ? f->entry : length_of_empty_slot(fd, m, f->addr);
 		place->address = f->addr + place->offset;
-		found(place);
+		s->found(s->ctx, place);
 		n++;
 	}
 	return n;
 }
 
 static int find_encoded(int fd, const struct elf_module *m, const struct table_file *file,
-			struct probe_place *place, const char *function,
-			void (*found)(const struct probe_place *place), struct error *why)
+			struct search *s, struct error *why)
 {
 	void *data = elf_section_read(file->fd, &file->section, why);
 	struct encoding_table t;
@@ -103,35 +122,52 @@ static int find_encoded(int fd, const struct elf_module *m, const struct table_f
 		return -EINVAL;
 	r = encoding_table_open(data, file->section.size, &t, why);
 	if (!r) {
-		r = probe_in_table(fd, m, &t, place, function, found);
+		r = search_table(fd, m, &t, s);
 		encoding_table_close(&t);
 	}
 	free(data);
 	return r;
 }
 
-static bool is_symbol(void *name, const char *symbol)
+static bool was_seen(const struct search *s, uint64_t address)
 {
-	return !strcmp(name, symbol);
+	for (size_t i = 0; i < s->n; i++)
+		if (s->seen[i] == address)
+			return true;
+	return false;
 }
 
-static int find_plain(int fd, struct probe_place *place, const char *function,
-		      void (*found)(const struct probe_place *place))
+static bool add_symbol(void *ctx, const char *name, const GElf_Sym *symbol)
 {
-	if (!find_function_symbol(fd, is_symbol, (void *)function))
-		return 0;
-	place->symbol = function;
-	found(place);
-	return 1;
+	unsigned int type = GELF_ST_TYPE(symbol->st_info);
+	struct search *s = ctx;
+
+	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || !is_probed(name, s->function) ||
+	    was_seen(s, symbol->st_value) || array_grow(&s->seen, s->n, sizeof(*s->seen)))
+		return false;
+	s->seen[s->n++] = symbol->st_value;
+	s->place.symbol = name;
+	s->place.offset = 0;
+	s->place.address = symbol->st_value;
+	s->place.indirect = type == STT_GNU_IFUNC;
+	s->found(s->ctx, &s->place);
+	return false;
 }
 
-int probe_find(const char *path, const char *function,
-	       void (*found)(const struct probe_place *place), struct error *why)
+static int find_plain(int fd, struct search *s)
 {
-	struct probe_place place = {.path = path};
+	elf_symbols_search_all(fd, add_symbol, s);
+	free(s->seen);
+	return (int)s->n;
+}
+
+int probe_find(const char *path, const char *function, probe_found *found, void *ctx,
+	       struct error *why)
+{
+	struct search search = {function, {.path = path}, found, ctx, NULL, 0};
+	int fd = open(path, O_RDONLY | O_CLOEXEC), r;
 	struct table_file file;
 	struct elf_module m;
-	int fd = open(path, O_RDONLY | O_CLOEXEC), r;
 
 	if (fd < 0)
 		return error_set(why, -errno, "cannot be opened: %s", strerror(errno));
@@ -142,16 +178,52 @@ int probe_find(const char *path, const char *function,
 	}
 	table_file_find(fd, &m, &file);
 	if (file.state == TABLE_FOUND) {
-		r = find_encoded(fd, &m, &file, &place, function, found, why);
+		r = find_encoded(fd, &m, &file, &search, why);
 		if (r < 0)
 			error_set(why, r, "has no encoding table that can be read");
 	} else if (file.state == TABLE_STRIPPED) {
 		r = error_set(why, -ENOENT, "%s", table_state_text(file.state));
-	} else {
-		r = find_plain(fd, &place, function, found);
 	}
+	if (!r) /* it is not encoded, or a part of it is not instrumented */
+		r = find_plain(fd, &search);
 	table_file_close(&file);
 	elf_module_close(&m);
 	close(fd);
 	return r;
+}
+
+/* ---- similar names ------------------------------------------------------------------- */
+
+struct similar_search {
+	const char *function;
+	char *list;
+	size_t size;
+};
+
+static bool add_similar_function(void *ctx, const char *name, const GElf_Sym *symbol)
+{
+	const struct similar_search *s = ctx;
+	char *demangled;
+
+	if (GELF_ST_TYPE(symbol->st_info) != STT_FUNC || !strncmp(name, "__pcce", 6) ||
+	    strchr(name, '.'))
+		return false;
+	demangled = cplus_demangle_v3(name, DMGL_ANSI);
+	if (!demangled || !strstr(s->list, demangled))
+		if (demangled || !strstr(s->list, name))
+			similar_add(s->list, s->size, s->function, demangled ? demangled : name);
+	free(demangled);
+	return false;
+}
+
+void probe_find_similar(const char *path, const char *function, char *list, size_t size)
+{
+	struct similar_search s = {function, list, size};
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	*list = 0;
+	if (fd < 0)
+		return;
+	elf_symbols_search_all(fd, add_similar_function, &s);
+	close(fd);
 }
