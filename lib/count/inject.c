@@ -19,8 +19,8 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
-#include <sys/wait.h>
 #include <unistd.h>
+#include "base/tracee.h"
 #include "count/inject.h"
 #include "count/room.h"
 #include "elf/x86.h"
@@ -68,41 +68,21 @@ static int write_target(void *ctx, uint64_t address, const void *bytes, size_t n
 
 int inject_attach(pid_t pid, struct error *why)
 {
-	if (!ptrace(PTRACE_SEIZE, pid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD))
-		return 0;
-	return error_set(why, -errno, "the command cannot be traced: %s", strerror(errno));
-}
+	int err = tracee_attach(pid);
 
-/* Waits until the process stops for this reason. Passes on all signals until then. */
-static int wait_stop(pid_t pid, int signal, int event)
-{
-	int status;
-
-	for (;;) {
-		if (waitpid(pid, &status, __WALL) < 0) {
-			if (errno == EINTR)
-				continue;
-			return -errno;
-		}
-		if (!WIFSTOPPED(status))
-			return -ESRCH;
-		if (WSTOPSIG(status) == signal && status >> 16 == event)
-			return 0;
-		if (ptrace(PTRACE_CONT, pid, 0, status >> 16 ? 0 : WSTOPSIG(status)))
-			return -errno;
-	}
+	return err ? error_set(why, err, "the command cannot be traced: %s", strerror(-err)) : 0;
 }
 
 /* Stops the process at the first instruction in user space. */
 static int stop_at_start(struct target *t)
 {
 	char path[64];
-	int err = wait_stop(t->pid, SIGTRAP, PTRACE_EVENT_EXEC);
+	int err = tracee_wait(t->pid, SIGTRAP, PTRACE_EVENT_EXEC);
 
 	if (!err && ptrace(PTRACE_SYSCALL, t->pid, 0, 0))
 		err = -errno;
 	if (!err)
-		err = wait_stop(t->pid, SIGTRAP | 0x80, 0);
+		err = tracee_wait(t->pid, SIGTRAP | 0x80, 0);
 	if (err)
 		return err;
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)t->pid);
@@ -137,7 +117,7 @@ static int64_t remote_call(struct target *t, long number, uint64_t a, uint64_t b
 	if (!err && ptrace(PTRACE_CONT, t->pid, 0, 0))
 		err = -errno;
 	if (!err)
-		err = wait_stop(t->pid, SIGTRAP, 0);
+		err = tracee_wait(t->pid, SIGTRAP, 0);
 	if (!err && ptrace(PTRACE_GETREGS, t->pid, 0, &regs))
 		err = -errno;
 	return err ? err : (int64_t)regs.rax;

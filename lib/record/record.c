@@ -202,7 +202,7 @@ static int begin_recording(struct recorder *r, const struct sampler_config *conf
 		return cannot_run(r->options->command[0], err);
 	/* The program has not begun, so it can be ended. */
 	if (r->active.ops->released && r->active.ops->released(r->active.sampler, &why)) {
-		say("cannot count calls: %s", why.text);
+		say(config->engine ? "cannot count calls: %s" : "cannot record: %s", why.text);
 		kill(r->command.pid, SIGKILL);
 		while (waitpid(r->command.pid, NULL, 0) < 0 && errno == EINTR)
 			;

@@ -23,10 +23,12 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -34,7 +36,9 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/tracee.h"
 #include "bpf/sampler.h"
+#include "probe/memory.h"
 #include "sampler/bpf_load.h"
 #include "sampler/bpf_probe.h"
 #include "sampler/perf_event.h"
@@ -53,6 +57,7 @@ struct sampler {
 	struct event_queue *delivery;
 	struct bpf_births births;
 	pid_t command; /* its process, for births; 0: there is none */
+	bool stops;    /* the command stops at its exec */
 };
 
 /* All programs share the maps of the first. */
@@ -120,6 +125,15 @@ static int check_limits(const struct sampler_config *config, const struct bpf_pr
 	if (system && system->cgroup && p->kind == PERF_EVENT_WAITS)
 		return error_set(why, -EOPNOTSUPP,
 				 "it cannot limit waits to a cgroup; leave out -G");
+	if (p->moves && (system || config->n_targets > 1))
+		return error_set(why, -EOPNOTSUPP,
+				 "it can watch a variable only in one command or process; give the "
+				 "address in place of %s",
+				 p->event->name);
+	if (p->moves && config->engine)
+		return error_set(why, -EOPNOTSUPP,
+				 "it cannot watch a variable with --count; leave out %s",
+				 p->event->name);
 	return 0;
 }
 
@@ -205,6 +219,9 @@ static int prepare_probes(struct sampler *s, struct error *why)
 			err = perf_event_find_probe(&s->config, p->event->name, &p->probe, why);
 		if (!err && p->kind == PERF_EVENT_PROBE)
 			probe_event_set(&p->probe, 0, &p->attr);
+		if (!err && p->attr.type == PERF_TYPE_BREAKPOINT)
+			err = perf_event_find_memory(&s->config, p->event->name, &p->attr,
+						     &p->moves, why);
 		if (!err)
 			err = check_limits(&s->config, p, why);
 	}
@@ -350,19 +367,38 @@ static int bpf_reattach(void *ctx, const struct perf_sideband_event *exec)
 	return err;
 }
 
+/* Moves the address of a breakpoint as the kernel has moved the program. */
+static int move_breakpoint(struct sampler *s, struct bpf_probe *p, struct error *why)
+{
+	char buffer[PERF_EVENT_PROGRAM];
+	uint64_t bias = 0;
+	int err =
+		memory_event_bias(s->births.pids[0], perf_event_program(&s->config, buffer), &bias);
+
+	p->attr.bp_addr += bias;
+	return err ? error_set(why, err, "cannot find where the variable of %s is: %s",
+			       p->event->name, strerror(-err))
+		   : 0;
+}
+
 /* Opens the events of perf. */
 static int start_events(struct sampler *s, struct bpf_probe *p, struct error *why)
 {
-	int err;
+	int err = p->moves && s->config.n_targets ? move_breakpoint(s, p, why) : 0;
 
+	if (err)
+		return err;
 	if (!is_of_threads(p))
 		err = bpf_probe_everywhere(p);
 	else if (s->config.system)
 		err = bpf_probe_cpus(p, s->config.system);
 	else if (s->config.n_targets)
 		err = bpf_probe_running(p, &s->births, s->delivery);
+	else if (p->moves) /* see bpf_released() */
+		err = s->stops ? 0 : tracee_attach(s->command);
 	else
 		err = bpf_probe_command(p, s->births.pids[0]);
+	s->stops |= p->moves;
 	if (err == -ESRCH && s->config.n_targets)
 		return error_set(why, err, "process %d has ended", (int)s->births.pids[0]);
 	return err ? perf_event_explain(p->event, err, why) : 0;
@@ -399,6 +435,32 @@ static int bpf_start(struct sampler *s, pid_t pid, struct error *why)
 		else if (!err)
 			err = start_events(s, p, why);
 	}
+	return err;
+}
+
+/* Sets breakpoints in a program that the kernel has just moved: it stops before its first
+ * instruction. */
+static int bpf_released(struct sampler *s, struct error *why)
+{
+	int err;
+
+	if (!s->stops || !s->command)
+		return 0;
+	err = tracee_wait(s->command, SIGTRAP, PTRACE_EVENT_EXEC);
+	if (err)
+		error_set(why, err, "the command did not stop at its start: %s", strerror(-err));
+	for (uint32_t i = 0; i < s->config.n_events && !err; i++) {
+		struct bpf_probe *p = &s->probes[i];
+
+		if (!p->moves)
+			continue;
+		err = move_breakpoint(s, p, why);
+		if (!err) {
+			err = bpf_probe_executed(p, s->command);
+			perf_event_explain(p->event, err, err ? why : NULL);
+		}
+	}
+	ptrace(PTRACE_DETACH, s->command, 0, 0);
 	return err;
 }
 
@@ -607,6 +669,7 @@ const struct sampler_ops sampler_bpf = {
 	.probe = bpf_probe,
 	.prepare = bpf_prepare,
 	.start = bpf_start,
+	.released = bpf_released,
 	.poll = bpf_poll,
 	.stop = bpf_stop,
 	.account = bpf_account,

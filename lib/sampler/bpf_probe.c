@@ -61,6 +61,13 @@ int bpf_probe_command(struct bpf_probe *p, pid_t pid)
 	return open_event(p, pid, -1);
 }
 
+int bpf_probe_executed(struct bpf_probe *p, pid_t pid)
+{
+	int err = open_event(p, pid, -1);
+
+	return err ? err : enable_events(p);
+}
+
 int bpf_probe_everywhere(struct bpf_probe *p)
 {
 	size_t n = p->kind == PERF_EVENT_PROBE ? p->probe.n : 1;

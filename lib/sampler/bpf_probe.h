@@ -20,6 +20,7 @@ struct bpf_probe {
 	struct perf_event_attr attr;
 	enum perf_event_kind kind;
 	struct probe_event probe; /* PERF_EVENT_PROBE: its places */
+	bool moves; /* the address of a breakpoint is one of the program, which the kernel moves */
 	struct sampler_bpf *skel;
 	int *fds; /* perf events */
 	size_t n_fds;
@@ -48,6 +49,8 @@ struct bpf_births {
 
 /* For a command: its exec enables the event. */
 int bpf_probe_command(struct bpf_probe *p, pid_t pid);
+/* For a command that has executed its program: enabled. */
+int bpf_probe_executed(struct bpf_probe *p, pid_t pid);
 /* One for all runs of the tracepoint, or one for each place of the probe. */
 int bpf_probe_everywhere(struct bpf_probe *p);
 /* Enabled, for all threads on these CPUs. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "probe/event.h"
+#include "probe/memory.h"
 #include "sampler/event_list.h"
 #include "sampler/perf_event.h"
 #include "sampler/self_allocations.h"
@@ -53,8 +54,10 @@ static uint64_t read_bytes(const char *text)
 /* Reads NAME, NAME/RATE/ or, for allocations, NAME=BYTES. */
 static int read_event(struct sampler_event *e, const char *text)
 {
-	/* Each hit of a probe is a sample, and its name can contain slashes. */
-	const char *rate = text + (probe_event_is(text) ? strlen(text) : strcspn(text, "/="));
+	/* Names of probes and breakpoints can contain slashes, and each hit is a sample. */
+	const char *rate =
+		text + (probe_event_is(text) || memory_event_is(text) ? strlen(text)
+								      : strcspn(text, "/="));
 	size_t name = (size_t)(rate - text), length = strlen(rate);
 	char inside[64];
 

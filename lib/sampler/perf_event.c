@@ -12,6 +12,7 @@
 
 #include "base/similar.h"
 #include "probe/event.h"
+#include "probe/memory.h"
 #include "sampler/perf_event.h"
 
 #define SW(name) PERF_TYPE_SOFTWARE, PERF_COUNT_SW_##name
@@ -223,6 +224,11 @@ static int parse_event(const char *name, struct perf_event_attr *attr, enum perf
 		*kind = PERF_EVENT_PROBE;
 		return 0;
 	}
+	if (memory_event_is(name)) {
+		attr->type = PERF_TYPE_BREAKPOINT;
+		*kind = PERF_EVENT_COUNT;
+		return 0;
+	}
 	if (is_tracepoint(name)) {
 		*kind = PERF_EVENT_TRACEPOINT;
 		return parse_tracepoint(name, attr, why);
@@ -264,14 +270,28 @@ int perf_event_make_attr(const struct sampler_event *event, struct perf_event_at
 	return err;
 }
 
+const char *perf_event_program(const struct sampler_config *config, char buffer[PERF_EVENT_PROGRAM])
+{
+	if (!config->n_targets)
+		return config->program;
+	snprintf(buffer, PERF_EVENT_PROGRAM, "/proc/%d/exe", (int)config->targets[0]);
+	return buffer;
+}
+
 int perf_event_find_probe(const struct sampler_config *config, const char *name,
 			  struct probe_event *out, struct error *why)
 {
-	char running[32];
+	char buffer[PERF_EVENT_PROGRAM];
 
-	if (config->n_targets)
-		snprintf(running, sizeof(running), "/proc/%d/exe", (int)config->targets[0]);
-	return probe_event_find(name, config->n_targets ? running : config->program, out, why);
+	return probe_event_find(name, perf_event_program(config, buffer), out, why);
+}
+
+int perf_event_find_memory(const struct sampler_config *config, const char *name,
+			   struct perf_event_attr *attr, bool *moves, struct error *why)
+{
+	char buffer[PERF_EVENT_PROGRAM];
+
+	return memory_event_find(name, perf_event_program(config, buffer), attr, moves, why);
 }
 
 int perf_event_check(const struct sampler_config *config, const char *name, struct error *why)
@@ -279,10 +299,13 @@ int perf_event_check(const struct sampler_config *config, const char *name, stru
 	struct perf_event_attr attr = {0};
 	struct probe_event probe = {0};
 	enum perf_event_kind kind;
+	bool moves;
 	int err = parse_event(name, &attr, &kind, why);
 
 	if (!err && kind == PERF_EVENT_PROBE)
 		err = perf_event_find_probe(config, name, &probe, why);
+	else if (!err && attr.type == PERF_TYPE_BREAKPOINT)
+		err = perf_event_find_memory(config, name, &attr, &moves, why);
 	probe_event_free(&probe);
 	return err;
 }
@@ -334,6 +357,13 @@ int perf_event_explain(const struct sampler_event *event, int err, struct error 
 			  "cannot use perf_event_open: %s: a container's seccomp filter, a "
 			  "security module or kernel.perf_event_paranoid forbids it",
 			  strerror(-err));
+		break;
+	case ENOSPC:
+		error_set(
+			why, 0,
+			"cannot watch %s: the processor watches only 4 addresses at a time; leave "
+			"out some of them, also those of debuggers",
+			event->name);
 		break;
 	case EMFILE:
 	case ENFILE:

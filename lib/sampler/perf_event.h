@@ -42,6 +42,16 @@ int perf_event_make_attr(const struct sampler_event *event, struct perf_event_at
 int perf_event_find_probe(const struct sampler_config *config, const char *name,
 			  struct probe_event *out, struct error *why);
 
+/* Sets the attributes of a breakpoint in memory (probe/memory.h). */
+int perf_event_find_memory(const struct sampler_config *config, const char *name,
+			   struct perf_event_attr *attr, bool *moves, struct error *why);
+
+/* Writes the path of the recorded program, or of the first process, to a buffer if need be. NULL:
+ * there is none. */
+#define PERF_EVENT_PROGRAM 32
+const char *perf_event_program(const struct sampler_config *config,
+			       char buffer[PERF_EVENT_PROGRAM]);
+
 /* Whether an event exists: 0, or -errno with the reason in why. It may be that nothing here can
  * record it. */
 int perf_event_check(const struct sampler_config *config, const char *name, struct error *why);

@@ -141,6 +141,37 @@ for event in uprobe:shop::buy uprobe:shop::shelf::take; do
 	hits "C++" exceptions.data $event 30
 done
 
+# ---- memory --------------------------------------------------------------------------------
+
+for flags in "" "-no-pie -fno-pie"; do
+	# shellcheck disable=SC2086 # a list of flags
+	check "a program that writes variables is built: $flags" build $flags \
+		"$top/tests/e2e/probes/memory.c" -pthread -o memory
+	if probe memory.data -e mem:counter:w,mem:hidden,mem:text/8:w -- ./memory; then
+		is "who writes a variable" "$(samples_of memory.data mem:counter:w | sort)" \
+			"$(printf '%s\n' 'main;add 51' 'main;twice;add 100' 'thread;twice;add 200')"
+		is "... another one" "$(samples_of memory.data mem:hidden | sort)" \
+			"$(printf '%s\n' 'main;twice 50' 'thread;twice 100')"
+		hits "a part of an array" memory.data mem:text/8:w 1
+		is "nothing is marked" "$(value_of memory.data mem:counter:w exact)" 351
+	elif grep -q "does not support the event" memory.data.err; then
+		skip "who writes a variable" "the processor has no breakpoints"
+	else
+		not_ok "variables are watched" memory.data.err
+	fi
+done
+address=0x$(nm memory | sed -n 's/ B counter$//p')
+check "an address is watched" probe memory.data -e "mem:$address/8:w" -- ./memory
+# The kernel clears the memory in exec.
+is "... and what the program writes is found" "$(value_of memory.data 0 exact)" 351
+address=$(pcce-check --probe twice ./memory)
+case $address in # without an entry slot, it is that of the symbol
+*" 0x"*) address=${address##* } ;;
+*) address=0x$(nm memory | sed -n "s/ t twice$//p") ;;
+esac
+check "an instruction is watched" probe memory.data -e "mem:$address:x" -- ./memory
+hits "an instruction" memory.data "mem:$address:x" 150
+
 # ---- random programs -----------------------------------------------------------------------
 
 for seed in 1 2 ${PCCE_TEST_LONG:+3 4 5 6}; do
@@ -189,6 +220,13 @@ refused "returns where exceptions may pass" "exceptions handles exceptions.*; us
 	-e uretprobe:shop::buy -- ./exceptions
 refused "no program" "there is no program; name its file, as uprobe:FILE:f" -a -e uprobe:f
 refused "no name" "the name must be usdt:\[FILE:\]PROVIDER:NAME" -e usdt:x -- ./calls
+refused "no such variable" "memory has no variable conter; did you mean counter?" -e mem:conter -- ./memory
+refused "a wrong length" "the processor watches 1, 2, 4 or 8 bytes" -e mem:counter/3 -- ./memory
+refused "reads alone" "the name must be mem:ADDRESS or mem:VARIABLE" -e mem:counter:r -- ./memory
+refused "a wrong address" "must be a multiple of its length, 4 bytes" -e mem:0x12345 -- ./memory
+refused "a variable in the whole system" "only in one command or process" -a -e mem:counter -- ./memory
+refused "a variable beside counted calls" "cannot watch a variable with --count" --count -b bpf \
+	-e mem:counter -- ./memory
 refused "another sampler" "it supports only the events" -b self -e uprobe:leaf -- ./calls
 [ -e /sys/bus/event_source/devices/kprobe/type ] ||
 	refused "a kernel without kprobes" "this kernel has no kprobes" -e kprobe:vfs_read -- ./calls
