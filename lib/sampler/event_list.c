@@ -51,6 +51,40 @@ static uint64_t read_bytes(const char *text)
 	return n <= EVENT_BYTES_MAX ? n : 0;
 }
 
+/* Reads NAME/RATE/ or DEVICE/TERM,TERM,RATE/MODIFIERS, whose name is what remains without RATE. */
+static int read_slashes(struct sampler_event *e, const char *text)
+{
+	size_t device = strcspn(text, "/"), at;
+	char *copy = strdup(text + device + 1), *end = copy ? strchr(copy, '/') : NULL;
+	char *rest = copy, *term;
+	bool terms = false;
+	int err = end && device < sizeof(e->name) ? 0 : -EINVAL;
+
+	snprintf(e->name, sizeof(e->name), "%.*s", (int)device, text);
+	if (end)
+		*end = 0;
+	while (!err && (term = strsep(&rest, ","))) {
+		bool rate = !strncmp(term, "freq=", 5) || !strncmp(term, "period=", 7);
+
+		at = strlen(e->name);
+		if (rate)
+			err = e->frequency || e->period ? -EINVAL : read_rate(e, term);
+		else if (at + strlen(term) + 3 >= sizeof(e->name))
+			err = -EINVAL;
+		else
+			snprintf(e->name + at, sizeof(e->name) - at, "%s%s", terms ? "," : "/",
+				 term);
+		terms |= !rate;
+	}
+	at = strlen(e->name);
+	if (!err && terms)
+		snprintf(e->name + at, sizeof(e->name) - at, "/%s", end + 1);
+	else if (!err && end[1])
+		err = -EINVAL;
+	free(copy);
+	return err;
+}
+
 /* Reads NAME, NAME/RATE/ or, for allocations, NAME=BYTES. */
 static int read_event(struct sampler_event *e, const char *text)
 {
@@ -59,7 +93,6 @@ static int read_event(struct sampler_event *e, const char *text)
 		text + (probe_event_is(text) || memory_event_is(text) ? strlen(text)
 								      : strcspn(text, "/="));
 	size_t name = (size_t)(rate - text), length = strlen(rate);
-	char inside[64];
 
 	if (!name || name >= sizeof(e->name))
 		return -EINVAL;
@@ -70,11 +103,7 @@ static int read_event(struct sampler_event *e, const char *text)
 		e->period = perf_event_is_allocations(e->name) ? read_bytes(rate + 1) : 0;
 		return e->period ? 0 : -EINVAL;
 	}
-	if (length < 3 || length - 2 >= sizeof(inside) || rate[length - 1] != '/')
-		return -EINVAL;
-	memcpy(inside, rate + 1, length - 2);
-	inside[length - 2] = 0;
-	return read_rate(e, inside);
+	return read_slashes(e, text);
 }
 
 static int add_event(struct event_list *l, const char *text, struct error *why)

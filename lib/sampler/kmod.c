@@ -61,7 +61,7 @@ static int make_setup(const struct sampler_config *config, struct pcce_kmod_setu
 	if (err)
 		return err;
 	if (kind == PERF_EVENT_WAITS || kind == PERF_EVENT_PROBE ||
-	    attr.type == PERF_TYPE_BREAKPOINT)
+	    attr.type == PERF_TYPE_BREAKPOINT || attr.config1 || attr.config2)
 		return error_set(why, -EOPNOTSUPP, "it cannot sample %s; use -b bpf as root",
 				 event->name);
 	if (attr.exclude_user || attr.precise_ip)

@@ -14,6 +14,7 @@
 #include "probe/event.h"
 #include "probe/memory.h"
 #include "sampler/perf_event.h"
+#include "sampler/pmu_event.h"
 
 #define SW(name) PERF_TYPE_SOFTWARE, PERF_COUNT_SW_##name
 #define HW(name) PERF_TYPE_HARDWARE, PERF_COUNT_HW_##name
@@ -145,7 +146,7 @@ bool perf_event_is_rare(const char *name)
 
 	return e ? (e->type == PERF_TYPE_SOFTWARE && e->kind == PERF_EVENT_COUNT) ||
 			       e->kind == PERF_EVENT_ALLOCATION
-		 : strchr(name, ':') != NULL;
+		 : !pmu_event_is(name) && strchr(name, ':');
 }
 
 bool perf_event_is_waits(const char *name)
@@ -213,6 +214,7 @@ static int parse_event(const char *name, struct perf_event_attr *attr, enum perf
 		       struct error *why)
 {
 	const struct known_event *e = find_event(name);
+	int err;
 
 	if (e) {
 		attr->type = e->type;
@@ -223,6 +225,11 @@ static int parse_event(const char *name, struct perf_event_attr *attr, enum perf
 	if (probe_event_is(name)) {
 		*kind = PERF_EVENT_PROBE;
 		return 0;
+	}
+	if (pmu_event_is(name)) {
+		*kind = PERF_EVENT_COUNT;
+		err = pmu_event_parse(PMU_DEVICES, name, attr, why);
+		return err ? err : parse_modifiers(name, attr, why);
 	}
 	if (memory_event_is(name)) {
 		attr->type = PERF_TYPE_BREAKPOINT;
