@@ -31,12 +31,12 @@ own_frames() {
 
 # calls_in DATA FUNCTION: of counted calls, the contexts that end in the function
 calls_in() {
-	pcce-report -q -i "$1" --format=folded | awk -v f="$2" '
+	pcce-report -q -i "$1" --no-inline --format=folded | awk -v f="$2" '
 		{ line = $0; sub(/ [^ ]*$/, "", line); n = split(line, frames, ";") } frames[n] == f'
 }
 
 # samples_of DATA EVENT: its folded contexts
-samples_of() { pcce-report -q -i "$1" --event="$2" --format=folded; }
+samples_of() { pcce-report -q -i "$1" --event="$2" --no-inline --format=folded; }
 
 # value_of DATA EVENT NAME: a value of --stats
 value_of() { pcce-report -q -i "$1" --event="$2" --stats | sed -n "s/^$3: *//p"; }
