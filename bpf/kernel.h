@@ -80,6 +80,7 @@ struct task_struct {
 	struct signal_struct *signal;
 	const struct cred *cred;
 	struct uprobe_task *utask;
+	int *clear_child_tid;
 	struct thread_struct thread;
 } __attribute__((preserve_access_index));
 
@@ -120,7 +121,7 @@ struct bpf_iter__task {
 } __attribute__((preserve_access_index));
 
 struct pt_regs {
-	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, di;
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r8, si, di;
 	unsigned long orig_ax;
 	unsigned long ip;
 	unsigned long sp;

@@ -16,6 +16,7 @@
  * A program on a tracepoint or a probe runs for every task in the system. So it looks its process
  * up in a map. Programs on fork, exec and exit maintain the map; these never run in an NMI.
  */
+#include "bpf/locks.h"
 #include "bpf/take_sample.h"
 #include "bpf/waits.h"
 

@@ -20,7 +20,7 @@
  * A record begins with SAMPLER_SKIP bytes without meaning (the head of the thread page was read
  * over them). Then follow struct pcce_sample and its parts. With PCCE_SAMPLE_COPY, there are only
  * the changed blocks in place of the stack (pcce/stack_blocks.h). With PCCE_SAMPLE_KERNEL_STACK,
- * the frames of the kernel follow.
+ * the frames of the kernel follow; with PCCE_SAMPLE_WAIT, a struct pcce_wait.
  *
  * The writer: if leave names the segment of head, then left = head, and head continues at the start
  * of the next segment. If the largest record has no room before tail + 2 * SIZE, dropped += 1.
@@ -146,6 +146,11 @@ struct sampler_wait {
 	/* When it left its CPU: the address of its thread page, and what was read there. 0: it has
 	 * none, or it is not known. */
 	__u64 page;
+	/* Of a wait for a futex: its address, its ticks and its end. */
+	__u64 futex, ticks;
+	struct pcce_wait end;
+	__u32 shared;	/* other processes may end it, and time cannot */
+	__u32 noted;	/* page is, and what was read there */
 	__u64 switches; /* the kernel's count of those of the thread; 0: nothing was noted */
 	__u32 pid, tid; /* the recorder's numbers; only if it waited when the recording began */
 	__u8 head[SAMPLER_PAGE_BYTES];

@@ -68,6 +68,8 @@ const volatile __u32 copy_stacks;   /* enum sampler_copy */
 const volatile __u32 kernel_stacks; /* samples in the kernel bring its stack */
 const volatile __u32 guarded;	    /* programs of the recording can interrupt each other */
 const volatile __u32 can_stay;	    /* bpf_preempt_disable exists */
+const volatile __u32 locks;	    /* the event is waits for futexes: bpf/locks.h */
+const volatile __u32 holders;	    /* the next event is those that end them */
 
 /* The recorder sets these at any time. */
 __s64 offsets[SAMPLER_OFFSETS];
@@ -344,11 +346,13 @@ static __noinline __u32 copy_user_stack(struct stack_copy *copy)
 /* A sample that no event of perf makes. */
 struct sampler_moment {
 	struct task_struct *task;
-	/* What was noted when the task left its CPU; NULL: the task is current, and its sample only
-	 * carries segments. */
+	/* What was noted of the task, which sleeps or leaves its CPU. NULL: its memory is the
+	 * current one, and its sample only carries segments. */
 	const struct sampler_wait *wait;
 	__u32 weight;
 	__u32 reason; /* PCCE_WAIT_*; it ends the kernel's stack */
+	__u64 time;   /* 0: now */
+	__u32 holder; /* 1: a sample of the next event, of the current task */
 };
 
 /* Where the kernel's frames may begin. */
@@ -376,6 +380,17 @@ static __always_inline __u32 read_kernel_stack(void *ctx, const struct sampler_m
 		return n;
 	((__u64 *)to)[n] = wait->reason;
 	return n + 1;
+}
+
+/* Writes what is known of a wait behind all else. Returns the number of words. */
+static __always_inline __u32 write_wait(const struct sampler_wait *wait, __u32 index, __u64 at)
+{
+	__u8 *to = bpf_map_lookup_elem(&rings, &index);
+
+	if (!to || at > KERNEL_AT_MAX)
+		return 0;
+	*(struct pcce_wait *)(to + at) = wait->end;
+	return sizeof(wait->end) / 8;
 }
 
 /* Returns the thread's number in its own pid namespace. The struct is read through a number: old
@@ -493,6 +508,16 @@ static __always_inline struct sampler_counts *counts_of(struct sampler_control *
 	return &control->of[event_number % SAMPLER_EVENTS];
 }
 
+/* Counts a sample for which there is no room. */
+static __always_inline void count_dropped(struct sampler_control *control,
+					  const struct sampler_moment *moment)
+{
+	if (moment && moment->holder)
+		control->of[(event_number + 1) % SAMPLER_EVENTS].dropped += moment->weight;
+	else
+		counts_of(control)->dropped += moment ? moment->weight : 1;
+}
+
 /* Copies what read_thread_page() has read before. */
 static __always_inline __u64 copy_thread_page(__u8 *to, const struct sampler_wait *w)
 {
@@ -543,7 +568,7 @@ static __always_inline int fill_sample(void *ctx, struct event_context *event,
 
 	/* This comes before the paths divide: the verifier follows this search once for each path
 	 * to it. */
-	identify_thread(task, wait != NULL, &pid, &tid);
+	identify_thread(task, moment && !moment->holder, &pid, &tid);
 	control = bpf_map_lookup_elem(&controls, &cpu);
 	if (!control)
 		return 0;
@@ -555,7 +580,7 @@ static __always_inline int fill_sample(void *ctx, struct event_context *event,
 	}
 	if (pos + SAMPLER_RECORD_MAX - *(volatile __u64 *)&control->tail >
 	    SAMPLER_SEGMENTS * segment_size) {
-		counts_of(control)->dropped += moment ? moment->weight : 1;
+		count_dropped(control, moment);
 		return 0;
 	}
 	index = cpu * SAMPLER_SEGMENTS + (__u32)segment % SAMPLER_SEGMENTS;
@@ -644,9 +669,17 @@ static __always_inline int fill_sample(void *ctx, struct event_context *event,
 		flags |= PCCE_SAMPLE_COPY;
 	}
 
-	if (moment && !wait)
-		flags |= PCCE_SAMPLE_CARRIER;
-	else if (kernel_stacks && flags & PCCE_SAMPLE_KERNEL) {
+	if (moment && !wait) {
+		if (!moment->holder)
+			flags |= PCCE_SAMPLE_CARRIER;
+	} else if (locks) {
+		if (wait && holders) {
+			kip = n_kernel = write_wait(
+				wait, index,
+				at + HEAD + (__u64)stack.n_entries * sizeof(struct pcce_entry));
+			flags |= PCCE_SAMPLE_WAIT;
+		}
+	} else if (kernel_stacks && flags & PCCE_SAMPLE_KERNEL) {
 		n_kernel = read_kernel_stack(
 			ctx, moment, index,
 			at + HEAD + (__u64)stack.n_entries * sizeof(struct pcce_entry) +
@@ -658,7 +691,7 @@ static __always_inline int fill_sample(void *ctx, struct event_context *event,
 		}
 	}
 
-	out->time = event_time(event, control);
+	out->time = moment && moment->time ? moment->time : event_time(event, control);
 	if (is_throttled(event))
 		counts_of(control)->throttled++;
 	if (event && event_timer)
@@ -680,7 +713,7 @@ static __always_inline int fill_sample(void *ctx, struct event_context *event,
 	out->n_segments = n_segments;
 	out->n_below = stack.n_below;
 	out->n_stack = n_stack;
-	out->event = event_number;
+	out->event = event_number + (moment ? moment->holder : 0);
 	out->cpu = cpu;
 	out->sp = sp;
 	out->below = stack.below;
@@ -714,7 +747,7 @@ static __always_inline int sample_thread(void *ctx, struct event_context *event,
 		return 0;
 	if (__sync_val_compare_and_swap(&control->busy, 0, 1)) {
 		if (moment)
-			counts_of(control)->dropped += moment->weight;
+			count_dropped(control, moment);
 		else
 			counts_of(control)->nested++;
 		return 0;

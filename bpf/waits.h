@@ -21,6 +21,7 @@
 #ifndef PCCE_BPF_WAITS_H
 #define PCCE_BPF_WAITS_H
 
+#include "bpf/futex.h"
 #include "bpf/take_sample.h"
 
 /* The recorder sets it before loading. */
@@ -54,6 +55,7 @@ struct {
 struct sampler_wait found; /* too large for the stack of on_begin() */
 
 /* States of a task, as the kernel defines them in sched.h. */
+#define TASK_INTERRUPTIBLE 1
 #define TASK_UNINTERRUPTIBLE 2
 #define TASK_STOPPED_OR_TRACED 12
 #define TASK_DEAD 128
@@ -388,7 +390,24 @@ static __always_inline __u64 locate_page_of(struct task_struct *task, __u8 *to)
 	return 0;
 }
 
-/* The recording of a running process begins: notes where its threads wait. */
+/* For on_begin(): notes for which futex the task waits. Returns whether it waits for one, and its
+ * page is to be noted. */
+static __always_inline int note_futex(struct task_struct *task)
+{
+	__u32 tid = task->pid;
+	struct sampler_wait *w = find_wait(tid), *before = bpf_map_lookup_elem(&waiting, &tid);
+
+	if (!(task_state(task) & TASK_INTERRUPTIBLE) || (w && (!w->since || w->noted)) ||
+	    (before && before->switches == count_switches(task)))
+		return 0;
+	found.noted = 1;
+	found.futex = awaited_futex(task);
+	found.shared = is_shared_wait(task);
+	return found.futex != 0;
+}
+
+/* The recording of a running process begins, or one of locks continues: notes where threads wait.
+ */
 SEC("iter.s/task")
 int on_begin(struct bpf_iter__task *ctx)
 {
@@ -398,6 +417,8 @@ int on_begin(struct bpf_iter__task *ctx)
 	__u32 tid;
 
 	if (!p || !p->armed || task->on_cpu)
+		return 0;
+	if (locks && !note_futex(task))
 		return 0;
 	tid = task->pid;
 	switches = count_switches(task);
@@ -410,7 +431,7 @@ int on_begin(struct bpf_iter__task *ctx)
 	identify_thread(task, 1, &found.pid, &found.tid);
 	/* If it has run meanwhile, on_switch() knows more. */
 	if (!task->on_cpu && switches == count_switches(task))
-		bpf_map_update_elem(&waiting, &tid, &found, BPF_NOEXIST);
+		bpf_map_update_elem(&waiting, &tid, &found, locks ? BPF_ANY : BPF_NOEXIST);
 	return 0;
 }
 

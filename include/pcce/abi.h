@@ -299,6 +299,9 @@ PCCE_ASSERT_OFFSET(pcce_page, entry, 128);
 /* Another process traces the process, or did so, and may have made it call a function. No slot
  * undoes such a call. From the sampler bpf to the recorder: the thread is being traced. */
 #define PCCE_SAMPLE_TRACED 131072u
+/* Between a sampler and the recorder only: a struct pcce_wait follows in place of a stack of the
+ * kernel, and kip is its number of words. */
+#define PCCE_SAMPLE_WAIT 1048576u
 /* Most frames of a stack of the kernel, with a reason for a wait. If it has as many functions, or
  * one less, outer ones may be missing. */
 #define PCCE_KERNEL_FRAMES 127
@@ -315,6 +318,23 @@ PCCE_ASSERT_OFFSET(pcce_page, entry, 128);
 #define PCCE_WAIT_PREEMPTED 5u	     /* it was running, and lost its CPU */
 #define PCCE_WAIT_RUNNABLE 6u	     /* the wait is over, and no CPU is free */
 #define PCCE_WAITS 16u		     /* all are below */
+
+/*
+ * What is known of a wait for a futex. With PCCE_ENDED_BY_HOLDER, another thread ended the wait by
+ * an operation on the same futex: it unlocked a lock, signalled, posted, or ended itself. Then time
+ * and tid name the sample of that thread at that moment.
+ */
+struct pcce_wait {
+	__u64 ns;   /* how long it was, until it was ended */
+	__u64 time; /* of the holder's sample */
+	__u32 tid;  /* of the holder, as in its sample */
+	__u32 end;  /* PCCE_ENDED_* */
+};
+#define PCCE_ENDED_BY_HOLDER 0u
+#define PCCE_ENDED_ALONE 1u   /* by no operation on it: a timeout, a signal, or after a requeue */
+#define PCCE_ENDED_OUTSIDE 2u /* by a process that is not recorded */
+#define PCCE_ENDED_NEVER 3u   /* not before the recording ended */
+#define PCCE_ENDED_MAX PCCE_ENDED_NEVER
 
 /* Registers at the beginning of such a copy: rbx, rbp, r10, r12, r13, r14, r15, rdi. */
 #define PCCE_COPY_REGISTERS 8
@@ -381,6 +401,7 @@ struct pcce_sample {
 	__u64 kip;
 };
 
+PCCE_ASSERT_SIZE(pcce_wait, 24);
 PCCE_ASSERT_SIZE(pcce_sample, 104);
 PCCE_ASSERT_OFFSET(pcce_sample, ip, 16);
 PCCE_ASSERT_OFFSET(pcce_sample, id, 32);

@@ -49,7 +49,8 @@ enum pcce_record_type {
 	PCCE_REC_CONTEXT = 15,
 	PCCE_REC_ONLY = 17,
 	PCCE_REC_EVENT = 18,
-	PCCE_REC_KERNEL_STACK = 19
+	PCCE_REC_KERNEL_STACK = 19,
+	PCCE_REC_WAIT = 20
 };
 
 struct pcce_record {
@@ -147,6 +148,12 @@ struct pcce_rec_kernel_stack {
 	struct pcce_record rec;
 	__u32 number; /* from 0 upwards */
 	__u32 n;      /* at least 1, at most PCCE_KERNEL_FRAMES */
+};
+
+/* How the wait for a futex ended which the next record, a sample, is of. */
+struct pcce_rec_wait {
+	struct pcce_record rec;
+	struct pcce_wait wait;
 };
 
 enum pcce_loss {
@@ -303,6 +310,7 @@ PCCE_ASSERT_SIZE(pcce_rec_map, 56);
 PCCE_ASSERT_SIZE(pcce_rec_table, 24);
 PCCE_ASSERT_SIZE(pcce_rec_sample, 120);
 PCCE_ASSERT_SIZE(pcce_rec_kernel_stack, 24);
+PCCE_ASSERT_SIZE(pcce_rec_wait, 40);
 PCCE_ASSERT_SIZE(pcce_rec_lost, 40);
 PCCE_ASSERT_SIZE(pcce_rec_due, 56);
 PCCE_ASSERT_SIZE(pcce_rec_frames, 48);

@@ -65,6 +65,8 @@ static void warn_of_silence(const struct record_summary *s)
 	format_count(all, sizeof(all), s->account->samples);
 	if (!s->account->samples && s->privileged)
 		return; /* that is why */
+	if (!s->account->samples && !strcmp(s->event->name, PERF_EVENT_HOLDER))
+		return; /* the waits had other ends */
 	if (!s->account->samples && !s->options->system && !s->main_module && !s->whole_stacks &&
 	    state != TABLE_FOUND)
 		say("warning: no samples: %s %s%s%s%s", s->program, table_state_text(state),

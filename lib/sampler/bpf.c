@@ -47,8 +47,9 @@
 #include "sampler/sampler.h"
 #include "sampler/event_queue.h"
 
-#define TURN 10	    /* ms between two reads of the buffers */
-#define BUSY_TURN 2 /* the same if they fill quickly */
+#define TURN 10			 /* ms between two reads of the buffers */
+#define BUSY_TURN 2		 /* the same if they fill quickly */
+#define NOTE_EVERY 1000000000ull /* ns between two looks at threads that wait for locks */
 
 struct sampler {
 	struct sampler_config config;
@@ -76,7 +77,7 @@ static uint64_t clock_period(const struct bpf_probe *p)
 static bool is_of_threads(const struct bpf_probe *p)
 {
 	return p->kind != PERF_EVENT_TRACEPOINT && p->kind != PERF_EVENT_PROBE &&
-	       p->kind != PERF_EVENT_WAITS;
+	       !perf_event_kind_waits(p->kind);
 }
 
 /* ---- checks ------------------------------------------------------------------ */
@@ -122,7 +123,7 @@ static int check_limits(const struct sampler_config *config, const struct bpf_pr
 		return error_set(why, -EOPNOTSUPP,
 				 "it cannot limit the event %s to CPUs; leave out -C",
 				 p->event->name);
-	if (system && system->cgroup && p->kind == PERF_EVENT_WAITS)
+	if (system && system->cgroup && perf_event_kind_waits(p->kind))
 		return error_set(why, -EOPNOTSUPP,
 				 "it cannot limit waits to a cgroup; leave out -G");
 	if (p->moves && (system || config->n_targets > 1))
@@ -166,6 +167,26 @@ static int add_bpf_sample(void *ctx, const struct pcce_sample *sample, size_t si
 	return 0;
 }
 
+/* Whether the event after that of waits for futexes is of those who end them. */
+static bool has_holders(const struct sampler *s, const struct bpf_probe *p)
+{
+	uint32_t next = (uint32_t)(p - s->probes) + 1;
+
+	return next < s->config.n_events && !strcmp(s->config.events[next].name, PERF_EVENT_HOLDER);
+}
+
+/* Refuses the event of holders if that of waits is not before it: that one's programs take its
+ * samples. */
+static int check_order(const struct sampler *s, uint32_t i, struct error *why)
+{
+	const struct bpf_probe *p = &s->probes[i];
+
+	if (p->kind != PERF_EVENT_HOLDERS || (i && s->probes[i - 1].kind == PERF_EVENT_LOCKS))
+		return 0;
+	return error_set(why, -EINVAL, "the event %s is a part of the event lock; use -e lock",
+			 p->event->name);
+}
+
 static int load_probe(struct sampler *s, struct bpf_probe *p, struct error *why)
 {
 	struct bpf_program_config config = {
@@ -173,14 +194,15 @@ static int load_probe(struct sampler *s, struct bpf_probe *p, struct error *why)
 		.attr = &p->attr,
 		.copy = s->config.copy,
 		.number = (uint32_t)(p - s->probes),
-		.wait_period = p->kind == PERF_EVENT_WAITS ? clock_period(p) : 0,
+		.wait_period = perf_event_kind_waits(p->kind) ? clock_period(p) : 0,
 		.running = sampler_is_running(&s->config),
 		.system = s->config.system,
+		.holders = p->kind == PERF_EVENT_LOCKS && has_holders(s, p),
 		.first = p == s->probes ? NULL : first_program(s),
 	};
 
 	for (uint32_t i = 0; i < s->config.n_events; i++)
-		config.guarded |= s->probes[i].kind == PERF_EVENT_WAITS ||
+		config.guarded |= perf_event_kind_waits(s->probes[i].kind) ||
 				  s->probes[i].kind == PERF_EVENT_PROBE;
 	return bpf_program_load(&config, &p->skel, why);
 }
@@ -188,12 +210,15 @@ static int load_probe(struct sampler *s, struct bpf_probe *p, struct error *why)
 /* Loads the program of an event, and tries it with one that does not count yet. */
 static int prepare_probe(struct sampler *s, struct bpf_probe *p, struct error *why)
 {
-	int event = perf_event_create(&p->attr, 0, -1), err;
+	int event, err;
 
+	if (p->kind == PERF_EVENT_HOLDERS)
+		return 0;
+	event = perf_event_create(&p->attr, 0, -1);
 	if (event < 0)
 		return perf_event_explain(p->event, -errno, why);
 	err = load_probe(s, p, why);
-	if (!err && p->kind != PERF_EVENT_WAITS) {
+	if (!err && !perf_event_kind_waits(p->kind)) {
 		err = bpf_program_attach(p->skel, p->kind, event);
 		if (err)
 			error_set(why, 0, "cannot run a BPF program on the event %s: %s",
@@ -224,6 +249,8 @@ static int prepare_probes(struct sampler *s, struct error *why)
 						     &p->moves, why);
 		if (!err)
 			err = check_limits(&s->config, p, why);
+		if (!err)
+			err = check_order(s, i, why);
 	}
 	if (!err)
 		err = check_privilege(&s->config, why);
@@ -330,14 +357,22 @@ static int add_carrier(void *ctx, const struct pcce_sample *sample, size_t size)
 	return event_queue_add(s->delivery, sample, size, NULL);
 }
 
+/* Notes where threads wait. */
+static int note_waits(struct sampler *s, struct bpf_probe *p)
+{
+	uint64_t now = event_queue_now();
+	int err = bpf_program_begin_waits(p->skel);
+
+	p->noted = now;
+	return err ? err
+		   : bpf_waits_carry(bpf_map__fd(p->skel->maps.waiting), now, event_queue_now(),
+				     add_carrier, s);
+}
+
 static int start_waits(struct sampler *s, struct bpf_probe *p, struct error *why)
 {
-	bool running = sampler_is_running(&s->config);
-	int err = running ? bpf_program_begin_waits(p->skel) : 0;
+	int err = sampler_is_running(&s->config) ? note_waits(s, p) : 0;
 
-	if (!err && running)
-		err = bpf_waits_carry(bpf_map__fd(p->skel->maps.waiting), event_queue_now(),
-				      add_carrier, s);
 	return err ? error_set(why, err, "cannot read where the threads wait: %s", strerror(-err))
 		   : 0;
 }
@@ -425,12 +460,15 @@ static int bpf_start(struct sampler *s, pid_t pid, struct error *why)
 		return error_set(why, err, "out of memory");
 	for (uint32_t i = 0; i < s->config.n_events && !err; i++) {
 		struct bpf_probe *p = &s->probes[i];
-		bool attach = !is_of_threads(p) && (!follows || p->kind == PERF_EVENT_WAITS);
+		bool waits = perf_event_kind_waits(p->kind);
+		bool attach = !is_of_threads(p) && (!follows || waits);
 
+		if (p->kind == PERF_EVENT_HOLDERS)
+			continue;
 		if (attach)
 			err = follow_process(s, p, why);
 		follows |= attach;
-		if (!err && p->kind == PERF_EVENT_WAITS)
+		if (!err && waits)
 			err = start_waits(s, p, why);
 		else if (!err)
 			err = start_events(s, p, why);
@@ -587,6 +625,18 @@ static int bpf_turn(struct sampler *s, struct stream *sink, bool last)
 	return err;
 }
 
+/* Notes where threads wait for locks, if the last time is that many ns ago. */
+static int note_locks(struct sampler *s, uint64_t age)
+{
+	uint64_t now = event_queue_now();
+	int err = 0;
+
+	for (uint32_t i = 0; i < s->config.n_events && !err; i++)
+		if (s->probes[i].kind == PERF_EVENT_LOCKS && now - s->probes[i].noted >= age)
+			err = note_waits(s, &s->probes[i]);
+	return err;
+}
+
 static int bpf_poll(struct sampler *s, struct stream *sink, int timeout_ms)
 {
 	int usual_ms = s->config.turn_ms ? s->config.turn_ms : TURN,
@@ -595,17 +645,19 @@ static int bpf_poll(struct sampler *s, struct stream *sink, int timeout_ms)
 
 	/* Samples do not wake us. They wait in the rings for the next turn. */
 	err = event_queue_wait(s->delivery, timeout_ms < turn_ms ? timeout_ms : turn_ms);
+	if (!err)
+		err = note_locks(s, NOTE_EVERY);
 	return err ? err : bpf_turn(s, sink, false);
 }
 
 static int bpf_stop(struct sampler *s, struct stream *sink)
 {
-	int err = 0, end;
+	int err = note_locks(s, 0), end;
 
 	for (uint32_t i = 0; i < s->config.n_events; i++)
 		bpf_probe_disable(&s->probes[i]);
 	for (uint32_t i = 0; i < s->config.n_events; i++)
-		if (s->probes[i].kind == PERF_EVENT_WAITS && !err)
+		if (perf_event_kind_waits(s->probes[i].kind) && s->probes[i].skel && !err)
 			err = bpf_program_end_waits(s->probes[i].skel);
 	end = bpf_turn(s, sink, true);
 	return err ? err : end;
@@ -636,6 +688,8 @@ static void account_probe(const struct bpf_probe *p, bool system, struct sampler
 		due->known = !probe_event_is_of_returns(p->event->name) &&
 			     (!probe_event_is_kernel(p->event->name) || bpf_counts_missed());
 		break;
+	case PERF_EVENT_LOCKS:
+	case PERF_EVENT_HOLDERS:
 	case PERF_EVENT_WAITS: /* a sample has the ticks of a wait, and so has a loss of one */
 		due->known = true;
 		due->due = p->told.ticks + p->told.crowded;

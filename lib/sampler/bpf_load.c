@@ -88,6 +88,8 @@ static void set_constants(struct sampler_bpf *skel, const struct bpf_program_con
 	skel->rodata->guarded = c->guarded;
 	skel->rodata->can_stay = c->kind == PERF_EVENT_PROBE && kernel_has("bpf_preempt_disable");
 	skel->rodata->wait_period = c->wait_period;
+	skel->rodata->locks = c->kind == PERF_EVENT_LOCKS;
+	skel->rodata->holders = c->holders;
 	if (!c->system)
 		return;
 	skel->rodata->system_wide = 1;
@@ -108,19 +110,24 @@ static void set_places(struct sampler_bpf *skel, bool running)
 
 static void choose_programs(struct sampler_bpf *skel, const struct bpf_program_config *c)
 {
-	bool waits = c->kind == PERF_EVENT_WAITS, tracepoint = c->kind == PERF_EVENT_TRACEPOINT,
-	     probe = c->kind == PERF_EVENT_PROBE, follows = waits || tracepoint || probe;
+	bool waits = perf_event_kind_waits(c->kind), locks = c->kind == PERF_EVENT_LOCKS,
+	     tracepoint = c->kind == PERF_EVENT_TRACEPOINT, probe = c->kind == PERF_EVENT_PROBE,
+	     follows = waits || tracepoint || probe;
 
 	bpf_program__set_autoload(skel->progs.on_event, !follows);
 	bpf_program__set_autoload(skel->progs.on_tracepoint, tracepoint);
 	bpf_program__set_autoload(skel->progs.on_probe, probe);
-	bpf_program__set_autoload(skel->progs.on_switch, waits);
-	bpf_program__set_autoload(skel->progs.on_wakeup, waits);
-	bpf_program__set_autoload(skel->progs.on_wakeup_new, waits);
+	bpf_program__set_autoload(skel->progs.on_switch, waits && !locks);
+	bpf_program__set_autoload(skel->progs.on_lock_switch, locks);
+	bpf_program__set_autoload(skel->progs.on_waking, locks);
+	bpf_program__set_autoload(skel->progs.on_wakeup, waits && !locks);
+	bpf_program__set_autoload(skel->progs.on_wakeup_new, waits && !locks);
 	/* Linux 5.18 and later can read the memory of other processes. */
 	bpf_program__set_autoload(skel->progs.on_begin,
-				  waits && c->running && kernel_has("bpf_copy_from_user_task"));
-	bpf_program__set_autoload(skel->progs.on_end, waits);
+				  waits && (c->running || locks) &&
+					  kernel_has("bpf_copy_from_user_task"));
+	bpf_program__set_autoload(skel->progs.on_lock_end, locks);
+	bpf_program__set_autoload(skel->progs.on_end, waits && !locks);
 	bpf_program__set_autoload(skel->progs.on_fork, follows && !c->system);
 	bpf_program__set_autoload(skel->progs.on_exec, follows);
 	bpf_program__set_autoload(skel->progs.on_exit, follows && !c->system);
@@ -148,8 +155,8 @@ int bpf_program_load(const struct bpf_program_config *c, struct sampler_bpf **ou
 		bpf_map__set_max_entries(skel->maps.blocks, (uint32_t)cpus);
 	bpf_map__set_max_entries(skel->maps.rings, (uint32_t)cpus * SAMPLER_SEGMENTS);
 	bpf_map__set_value_size(skel->maps.rings, bpf_ring_element(cpus));
-	if (c->kind == PERF_EVENT_WAITS)
-		set_places(skel, c->running);
+	if (perf_event_kind_waits(c->kind))
+		set_places(skel, c->running || c->kind == PERF_EVENT_LOCKS);
 	err = c->first ? share_maps(skel, c->first) : 0;
 	if (!err)
 		err = sampler_bpf__load(skel);
@@ -223,14 +230,15 @@ int bpf_program_begin_waits(struct sampler_bpf *skel)
 
 int bpf_program_end_waits(struct sampler_bpf *skel)
 {
-	struct bpf_link **const links[] = {&skel->links.on_switch, &skel->links.on_wakeup,
+	struct bpf_link **const links[] = {&skel->links.on_switch, &skel->links.on_lock_switch,
+					   &skel->links.on_waking, &skel->links.on_wakeup,
 					   &skel->links.on_wakeup_new};
 
 	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
 		bpf_link__destroy(*links[i]);
 		*links[i] = NULL;
 	}
-	return iterate(skel->links.on_end);
+	return iterate(skel->links.on_end ? skel->links.on_end : skel->links.on_lock_end);
 }
 
 bool bpf_counts_missed(void)

@@ -15,9 +15,11 @@ struct bpf_program_config {
 	enum perf_event_kind kind;
 	const struct perf_event_attr *attr;
 	enum sampler_copy copy;
-	uint32_t number;		     /* of the event */
-	uint64_t wait_period;		     /* ns; PERF_EVENT_WAITS only */
-	bool running;			     /* the process runs already; PERF_EVENT_WAITS only */
+	uint32_t number; /* of the event */
+	/* Only of waits (perf_event_kind_waits()): ns; and the process runs already. */
+	uint64_t wait_period;
+	bool running;
+	bool holders; /* PERF_EVENT_LOCKS only: the next event is PERF_EVENT_HOLDERS */
 	const struct sampler_system *system; /* NULL: not the whole system */
 	bool guarded; /* programs of the recording can interrupt each other */
 	/* Programs of the same recording, whose maps they share; NULL: they are the first. */
@@ -35,7 +37,7 @@ int bpf_program_attach(const struct sampler_bpf *skel, enum perf_event_kind kind
  * recorder's number. armed: false: from its next exec on. 0 or -errno. */
 int bpf_program_follow(const struct sampler_bpf *skel, pid_t pid, bool armed);
 
-/* Notes which threads wait, if the process runs already. 0 or -errno. */
+/* Notes which threads wait, if the process runs already; of locks at any time. 0 or -errno. */
 int bpf_program_begin_waits(struct sampler_bpf *skel);
 
 /* Stops the programs for waits, and takes samples of all threads that still wait. 0 or -errno. */

@@ -25,6 +25,7 @@ struct bpf_probe {
 	int *fds; /* perf events */
 	size_t n_fds;
 	struct watched *watched; /* threads that have one of them, or inherited one */
+	uint64_t noted;		 /* when the places of waits were noted last */
 	uint64_t taken;
 	struct sampler_counts told; /* what the sink was told of losses */
 	struct {

@@ -49,7 +49,7 @@ static bool fill_carrier(struct pcce_sample *s, const struct sampler_wait *w, ui
 	return true;
 }
 
-int bpf_waits_carry(int waits, uint64_t time,
+int bpf_waits_carry(int waits, uint64_t since, uint64_t time,
 		    int (*add)(void *ctx, const struct pcce_sample *s, size_t size), void *ctx)
 {
 	size_t most =
@@ -61,7 +61,7 @@ int bpf_waits_carry(int waits, uint64_t time,
 	char path[64];
 
 	for (; !err && !bpf_map_get_next_key(waits, before, &tid); before = &tid) {
-		if (bpf_map_lookup_elem(waits, &tid, &w) || !w.pid)
+		if (bpf_map_lookup_elem(waits, &tid, &w) || !w.pid || w.since < since)
 			continue;
 		snprintf(path, sizeof(path), "/proc/%u/mem", w.pid);
 		memory = open(path, O_RDONLY | O_CLOEXEC);

@@ -160,6 +160,19 @@ void event_list_set_rates(struct event_list *l, uint64_t frequency, uint64_t per
 	}
 }
 
+/* Adds the event of those who end waits for futexes behind that of those who wait. */
+static void add_holders(struct event_list *l)
+{
+	uint32_t i = 0;
+
+	while (i < l->n && !perf_event_is_locks(l->of[i].name))
+		i++;
+	if (i == l->n || l->n == SAMPLER_EVENTS)
+		return;
+	memmove(&l->of[i + 1], &l->of[i], (l->n++ - i) * sizeof(*l->of));
+	snprintf(l->of[i + 1].name, sizeof(l->of[i + 1].name), "%s", PERF_EVENT_HOLDER);
+}
+
 void event_list_complete(struct event_list *l)
 {
 	static const char *const kinds[] = {
@@ -169,6 +182,7 @@ void event_list_complete(struct event_list *l)
 		[ALLOCATED_TEMPORARY] = ":temporary",
 	};
 
+	add_holders(l);
 	if (l->n != 1 || !perf_event_is_allocations(l->of->name) || strchr(l->of->name, ':'))
 		return;
 	for (; l->n < ALLOCATION_EVENTS; l->n++) {

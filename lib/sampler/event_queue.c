@@ -18,7 +18,8 @@
 #include "sampler/event_queue.h"
 #include "stream/kernel_stacks.h"
 
-enum blob { BLOB_SAMPLE, BLOB_SIDEBAND };
+/* BLOB_WAIT: a sample, and then a struct pcce_wait. */
+enum blob { BLOB_SAMPLE, BLOB_WAIT, BLOB_SIDEBAND };
 
 /* What a process was when sampling began: its name, another thread, or a mapping. */
 struct note {
@@ -243,13 +244,21 @@ static void number_kernel_stack(struct event_queue *s, struct pcce_sample *sampl
 int event_queue_add(struct event_queue *s, const struct pcce_sample *sample, size_t size,
 		    const uint64_t *kernel)
 {
-	void *blob = time_queue_add(&s->queue, sample->time, BLOB_SAMPLE, size);
+	bool waited = sample->flags & PCCE_SAMPLE_WAIT;
+	size_t more = waited ? sizeof(struct pcce_wait) : 0;
+	struct pcce_sample *blob = time_queue_add(&s->queue, sample->time,
+						  waited ? BLOB_WAIT : BLOB_SAMPLE, size + more);
 
 	if (!blob)
 		return -ENOMEM;
 	memcpy(blob, sample, size);
-	if (sample->flags & PCCE_SAMPLE_KERNEL_STACK)
+	if (waited) {
+		memcpy((char *)blob + size, kernel, more);
+		blob->flags &= ~PCCE_SAMPLE_WAIT;
+		blob->kip = 0;
+	} else if (sample->flags & PCCE_SAMPLE_KERNEL_STACK) {
 		number_kernel_stack(s, blob, kernel);
+	}
 	return 0;
 }
 
@@ -335,13 +344,15 @@ static int after_exec(struct event_queue *s, const struct perf_sideband_event *e
 	return err;
 }
 
-static int deliver_event(struct event_queue *s, const struct pcce_sample *sample)
+static int deliver_event(struct event_queue *s, const struct pcce_sample *sample,
+			 const struct pcce_wait *wait)
 {
 	struct stream_event e = stream_event_of(sample);
 
 	e.number = sample->event;
 	if (sample->flags & PCCE_SAMPLE_KERNEL_STACK)
 		e.kernel = kernel_stacks_get(s->kernel, sample->kip);
+	e.wait = wait;
 	return stream_pass(s->sink, event, &e);
 }
 
@@ -354,9 +365,11 @@ static int deliver_item(void *ctx, uint32_t kind, const void *blob, size_t size)
 	struct perf_sideband_event e;
 	int err;
 
-	(void)size;
 	if (kind == BLOB_SAMPLE)
-		return deliver_event(s, sample);
+		return deliver_event(s, sample, NULL);
+	if (kind == BLOB_WAIT)
+		return deliver_event(s, sample,
+				     (const struct pcce_wait *)((const char *)blob + size) - 1);
 	memcpy(&e, blob, sizeof(e));
 	e.name = (const char *)blob + sizeof(e);
 	err = process_tracker_event(s->follow, &e, &ears.stream);

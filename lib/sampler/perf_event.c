@@ -30,6 +30,7 @@ static const struct known_event {
 	{"cpu-clock", NULL, SW(CPU_CLOCK), PERF_EVENT_CLOCK},
 	{"task-clock", NULL, SW(TASK_CLOCK), PERF_EVENT_CLOCK},
 	{"off-cpu", NULL, SW(DUMMY), PERF_EVENT_WAITS},
+	{"lock", NULL, SW(DUMMY), PERF_EVENT_LOCKS},
 	{"malloc", NULL, SW(DUMMY), PERF_EVENT_ALLOCATION},
 	{"page-faults", "faults", SW(PAGE_FAULTS), PERF_EVENT_COUNT},
 	{"minor-faults", NULL, SW(PAGE_FAULTS_MIN), PERF_EVENT_COUNT},
@@ -153,7 +154,12 @@ bool perf_event_is_waits(const char *name)
 {
 	const struct known_event *e = find_event(name);
 
-	return e && e->kind == PERF_EVENT_WAITS;
+	return e && perf_event_kind_waits(e->kind);
+}
+
+bool perf_event_is_locks(const char *name)
+{
+	return !strcmp(name, "lock");
 }
 
 bool perf_event_is_allocations(const char *name)
@@ -220,6 +226,10 @@ static int parse_event(const char *name, struct perf_event_attr *attr, enum perf
 		attr->type = e->type;
 		attr->config = e->config;
 		*kind = e->kind;
+		if (!strcmp(name, PERF_EVENT_HOLDER)) {
+			*kind = PERF_EVENT_HOLDERS;
+			return 0;
+		}
 		return parse_modifiers(name, attr, why);
 	}
 	if (probe_event_is(name)) {
@@ -270,7 +280,7 @@ int perf_event_make_attr(const struct sampler_event *event, struct perf_event_at
 				"a sample cannot represent more than %u events, and the period of "
 				"%s is longer; use a smaller -c",
 				UINT32_MAX, event->name);
-	if (!err && *kind == PERF_EVENT_WAITS && (attr->exclude_kernel || attr->exclude_user))
+	if (!err && perf_event_kind_waits(*kind) && (attr->exclude_kernel || attr->exclude_user))
 		err = error_set(why, -EINVAL,
 				"the event %s has no modifiers: who waits is in the kernel",
 				event->name);

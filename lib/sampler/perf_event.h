@@ -17,6 +17,8 @@ enum perf_event_kind {
 	PERF_EVENT_TRACEPOINT, /* each event is a sample */
 	PERF_EVENT_PROBE,      /* each hit of a probe is a sample; probe/event.h finds its places */
 	PERF_EVENT_WAITS,      /* a sample represents time off CPUs: no event of perf */
+	PERF_EVENT_LOCKS,      /* a sample represents time that a thread waited for a futex */
+	PERF_EVENT_HOLDERS,    /* the same time, by who ended the wait: comes with the former */
 	PERF_EVENT_ALLOCATION, /* a sample represents allocated bytes: no event of perf */
 };
 
@@ -28,8 +30,19 @@ void perf_event_print_names(FILE *out);
  * represents, and is mostly wrong. */
 bool perf_event_is_rare(const char *name);
 
-/* Whether the event samples waits (PERF_EVENT_WAITS). */
+/* The name of PERF_EVENT_HOLDERS. */
+#define PERF_EVENT_HOLDER "lock:holder"
+
+/* Whether the programs for waits take the samples of such an event. */
+static inline bool perf_event_kind_waits(enum perf_event_kind kind)
+{
+	return kind == PERF_EVENT_WAITS || kind == PERF_EVENT_LOCKS || kind == PERF_EVENT_HOLDERS;
+}
+
+/* Whether the event samples waits (perf_event_kind_waits()). */
 bool perf_event_is_waits(const char *name);
+/* Whether the event samples waits for futexes, by who waits (PERF_EVENT_LOCKS). */
+bool perf_event_is_locks(const char *name);
 /* Whether the event samples allocations (PERF_EVENT_ALLOCATION). */
 bool perf_event_is_allocations(const char *name);
 

@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 #include "base/error.h"
 #include "bpf/sampler.h"
@@ -78,6 +79,10 @@ static inline bool sampler_is_running(const struct sampler_config *config)
 /* For samplers that can have only one event: refuses others. 0 or -EOPNOTSUPP. */
 static inline int sampler_one_event(const struct sampler_config *config, struct error *why)
 {
+	for (uint32_t i = 0; i < config->n_events; i++)
+		if (!strcmp(config->events[i].name, "lock"))
+			return error_set(why, -EOPNOTSUPP,
+					 "it cannot sample the event lock; use -b bpf as root");
 	return config->n_events <= 1
 		       ? 0
 		       : error_set(why, -EOPNOTSUPP,

@@ -67,6 +67,13 @@ static int put_event(struct stream *s, struct stream_event *e)
 
 	if (r)
 		return r;
+	if (e->wait && !e->aggregated && !long_stack) {
+		const struct pcce_rec_wait wait = {.wait = *e->wait};
+
+		r = datafile_put(writer_of(s), PCCE_REC_WAIT, &wait, sizeof(wait), NULL, 0);
+		if (r)
+			return r;
+	}
 	rec.sample.event = e->number;
 	if (long_stack && !e->aggregated && rec.sample.flags & PCCE_SAMPLE_STACK) {
 		rec.sample.flags &= ~PCCE_SAMPLE_STACK;

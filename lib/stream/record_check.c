@@ -31,6 +31,7 @@ static const struct record_shape shapes[] = {
 	[PCCE_REC_KERNEL_STACK] = {"kernel stack", sizeof(struct pcce_rec_kernel_stack),
 				   sizeof(struct pcce_rec_kernel_stack) + PCCE_KERNEL_FRAMES * 8,
 				   0},
+	[PCCE_REC_WAIT] = {"wait", sizeof(struct pcce_rec_wait), sizeof(struct pcce_rec_wait), 0},
 	[PCCE_REC_LOST] = {"loss", sizeof(struct pcce_rec_lost), sizeof(struct pcce_rec_lost), 0},
 	[PCCE_REC_SYMBOL] = {"symbol", sizeof(struct pcce_rec_symbol), SMALL_MAX, 2},
 	[PCCE_REC_END] = {"end", sizeof(struct pcce_rec_end), sizeof(struct pcce_rec_end), 0},
@@ -200,6 +201,10 @@ static const char *check_record(struct record_check *c, const struct record_shap
 		if (module == PCCE_MODULE_NONE)
 			return "belongs to no module";
 		break;
+	case PCCE_REC_WAIT:
+		return ((const struct pcce_rec_wait *)rec)->wait.end > PCCE_ENDED_MAX
+			       ? "ends in an unknown way"
+			       : NULL;
 	case PCCE_REC_SAMPLE:
 		return check_sample(c, rec);
 	case PCCE_REC_SUM:

@@ -204,6 +204,8 @@ static int take_record(void *ctx, const struct pcce_record *rec)
 		return err ? err : stream_pass(to, module, any, datafile_string(rec, 0));
 	case PCCE_REC_KERNEL_STACK:
 		return take_kernel_stack(r, any);
+	case PCCE_REC_WAIT: /* show_sample() gives it to the sample that follows */
+		return 0;
 	case PCCE_REC_SYMBOL:
 		return stream_pass(to, symbol, any, datafile_string(rec, 0),
 				   datafile_string(rec, 1));
@@ -303,15 +305,25 @@ struct sample_pass {
 	struct stack_store *stacks;
 	recording_sample_visitor *each;
 	void *ctx;
+	struct pcce_wait wait; /* of the next sample, if there was such a record */
+	bool has_wait;
 };
 
 static int show_sample(void *ctx, const struct pcce_record *rec)
 {
-	const struct sample_pass *p = ctx;
+	struct sample_pass *p = ctx;
 	struct stream_event e;
 
+	if (rec->type == PCCE_REC_WAIT) {
+		p->wait = ((const struct pcce_rec_wait *)rec)->wait;
+		p->has_wait = true;
+		return 0;
+	}
 	if (!recording_event(p->recording, rec, &e))
 		return 0;
+	if (p->has_wait && rec->type == PCCE_REC_SAMPLE)
+		e.wait = &p->wait;
+	p->has_wait = false;
 	if (p->stacks && stack_store_take(p->stacks, e.sample, &e.below))
 		return -ENOMEM;
 	return p->each(p->ctx, &e);
@@ -321,7 +333,7 @@ int recording_samples(const struct recording *r, const char *progress_text,
 		      struct stack_store *stacks, recording_sample_visitor *each, void *ctx,
 		      struct error *why)
 {
-	struct sample_pass p = {r, stacks, each, ctx};
+	struct sample_pass p = {.recording = r, .stacks = stacks, .each = each, .ctx = ctx};
 	struct datafile_reader *reader = NULL;
 	int err = pass_over(r, progress_text, show_sample, &p, &reader, why);
 

@@ -46,6 +46,8 @@ struct stream_event {
 	const struct stack_node *below;
 	/* With PCCE_SAMPLE_KERNEL_STACK, the stack that kip numbers, as long as its source. */
 	const struct kernel_stack *kernel;
+	/* Of a wait for a futex that is no aggregated one: how it ended. NULL: not known. */
+	const struct pcce_wait *wait;
 };
 
 struct stream {

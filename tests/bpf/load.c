@@ -8,9 +8,11 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -34,9 +36,9 @@
 
 static char *fresh; /* a page that faults */
 
-static const char *const events[] = {"cpu-clock",   "task-clock",
-				     "page-faults", "syscalls:sys_enter_getppid",
-				     "off-cpu",	    "uprobe:probed"};
+static const char *const events[] = {
+	"cpu-clock", "task-clock",    "page-faults", "syscalls:sys_enter_getppid",
+	"off-cpu",   "uprobe:probed", "lock"};
 
 static const struct shape {
 	const char *name;
@@ -99,6 +101,15 @@ __attribute__((noinline, noclone)) static void probed(void)
 	asm volatile("");
 }
 
+/* Waits until a timeout ends it. */
+static void wait_for_futex(void)
+{
+	struct timespec t = {.tv_nsec = 1500000};
+	int word = 0;
+
+	syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &t, NULL, 0);
+}
+
 static void provoke(enum perf_event_kind kind)
 {
 	unsigned int i;
@@ -114,6 +125,8 @@ static void provoke(enum perf_event_kind kind)
 			probed();
 		} else if (kind == PERF_EVENT_WAITS) {
 			usleep(1500);
+		} else if (kind == PERF_EVENT_LOCKS) {
+			wait_for_futex();
 		} else {
 			madvise(fresh, 4096, MADV_DONTNEED);
 			*(volatile char *)fresh = 1;
@@ -188,8 +201,9 @@ static bool load(const char *event, struct loaded *l)
 	/* The verifier judges each of these as another program. */
 	for (int copy = SAMPLER_COPY_ALL; copy >= SAMPLER_COPY_NONE; copy--) {
 		wanted.kind = l->kind;
+		wanted.holders = l->kind == PERF_EVENT_LOCKS;
 		wanted.copy = (enum sampler_copy)copy;
-		wanted.guarded = l->kind == PERF_EVENT_WAITS || l->kind == PERF_EVENT_PROBE ||
+		wanted.guarded = perf_event_kind_waits(l->kind) || l->kind == PERF_EVENT_PROBE ||
 				 copy == SAMPLER_COPY_PAGE;
 		if (bpf_program_load(&wanted, &l->skel, &why))
 			return stop("the kernel loads the program", event, why.text);
@@ -205,18 +219,18 @@ static bool load(const char *event, struct loaded *l)
 	l->skel->bss->offsets[0] = (char *)&page - (char *)__builtin_thread_pointer();
 	l->skel->bss->n_offsets = 1;
 	system = l->kind == PERF_EVENT_TRACEPOINT || l->kind == PERF_EVENT_PROBE ||
-		 l->kind == PERF_EVENT_WAITS;
+		 perf_event_kind_waits(l->kind);
 	attr.inherit = !system;
 	err = bpf_ring_open(bpf_map__fd(l->skel->maps.controls), bpf_map__fd(l->skel->maps.rings),
 			    libbpf_num_possible_cpus(), &l->rings);
 	if (!err && system)
 		err = follow(l);
 	l->event = -1;
-	if (!err && l->kind != PERF_EVENT_WAITS) {
+	if (!err && !perf_event_kind_waits(l->kind)) {
 		l->event = perf_event_create(&attr, system ? -1 : 0, system ? 0 : -1);
 		err = l->event < 0 ? -errno : 0;
 	}
-	if (!err && l->kind != PERF_EVENT_WAITS)
+	if (!err && !perf_event_kind_waits(l->kind))
 		err = bpf_program_attach(l->skel, l->kind, l->event);
 	return err ? stop("the program is attached", event, strerror(-err)) : true;
 }

@@ -345,6 +345,15 @@ CASE(kernel_stack_missing)
 	s->kip = 1;
 	reseal(f, FIRST(SAMPLE));
 }
+CASE(wait_with_unknown_end)
+{
+	struct pcce_rec_wait w = {.rec = {.type = PCCE_REC_WAIT, .size = sizeof(w)},
+				  .wait = {.end = PCCE_ENDED_MAX + 1}};
+	size_t at = FIRST(SAMPLE);
+
+	put_in(f, at, &w, sizeof(w));
+	reseal(f, at);
+}
 CASE(after_the_end)
 {
 	size_t at = FIRST(INFO), size = record_at(f, at)->size;

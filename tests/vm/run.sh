@@ -99,6 +99,7 @@ for name in $workloads; do
 		$(words "$top/tests/workloads/$name.c" flags) -DBURN_DIVISOR=$divisor
 done
 vm_instrumented "$top/tests/workloads/threads.c" long -pthread
+vm_instrumented "$top/tests/e2e/locks/contend.c" contend -pthread
 vm_instrumented "$top/tests/e2e/system/work.c" work
 vm_instrumented "$top/tests/e2e/probes/calls.c" calls -pthread
 check "what makes the module look old is built" $CC -O2 -Wall -Wextra -Werror -shared -fPIC \
@@ -171,6 +172,12 @@ exact_commands several.bpf work
 exact_commands user.bpf recursion
 is "several.bpf: two processes" "$(pcce-report -q -i "$vm_out/several.bpf" --format=commands |
 	awk '$5 == "work" { print $4 }')" 2
+# Each context waits for one other.
+for kind in normal pi cond; do
+	is "locks.bpf: who ended the waits of $kind" "$(pcce-report -q -i "$vm_out/locks.bpf" \
+		--format=locks --min-percent=0 | grep -A 1 "${kind}_want" |
+		grep -o "[a-z]*_give" | sort -u)" "${kind}_give"
+done
 check "switches.bpf: threads of the kernel have its stack" sh -c \
 	"pcce-report -q -i '$vm_out/switches.bpf' --format=folded | grep ';ret_from_fork[^ ]*;kthread;'"
 
