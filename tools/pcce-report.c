@@ -61,6 +61,7 @@ static void warn_of_weight(const struct profile *p)
 
 	/* A wait is one sample, however long it is, and so is an allocation. */
 	if (!p->calls && !format_unit(p).bytes && !strstr(p->event, "off-cpu") &&
+	    !strstr(p->event, "lock:holder") && strcmp(p->event, "lock") != 0 &&
 	    s->heaviest > s->weight / 20 && s->heaviest > (clock ? 2 : 1) * s->weight / s->samples)
 		message("pcce-report", "warning: one sample of %s has %.1f%% of the weight: %s",
 			text_clean(p->event, event, sizeof(event)),
@@ -307,6 +308,7 @@ static int report_recording(const struct report_options *o)
 		.inlining = o->inlining,
 		.no_kernel = o->no_kernel,
 		.origins = o->origins,
+		.holders = o->holders && format->print != format_locks,
 		.samples = !o->stats && format->samples,
 		.all_events = where == REPORT_TEXT && !o->stats && format->all_events,
 		.cost = where == REPORT_TEXT && !o->stats && format->costs,

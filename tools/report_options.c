@@ -36,6 +36,7 @@ enum {
 	OPT_ORIGINS,
 	OPT_NO_INLINE,
 	OPT_NO_KERNEL,
+	OPT_HOLDERS,
 	OPT_DEMANGLE,
 	OPT_NO_DEMANGLE,
 	OPT_FULL_NAMES,
@@ -105,6 +106,11 @@ static const struct argp_option options[] = {
 	 "With --hot, compare the self share of a context (default), or its total share", 4},
 	{"origins", OPT_ORIGINS, NULL, 0,
 	 "Continue contexts of a thread below its creation context, after a frame [thread]", 4},
+	{"holders", OPT_HOLDERS, NULL, 0,
+	 "Continue contexts of waits for locks with those that ended them, after a frame [ended "
+	 "by], "
+	 "and those of lock:holder the other way round",
+	 4},
 	{"no-inline", OPT_NO_INLINE, NULL, 0, "Show no frames for inlined functions", 4},
 	{"no-kernel", OPT_NO_KERNEL, NULL, 0, "Show no frames for the kernel's functions", 4},
 	{"demangle", OPT_DEMANGLE, "HOW", 0,
@@ -357,6 +363,9 @@ static error_t parse_report_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_NO_INLINE:
 		o->inlining = false;
+		return 0;
+	case OPT_HOLDERS:
+		o->holders = true;
 		return 0;
 	case OPT_NO_KERNEL:
 		o->no_kernel = true;

@@ -20,7 +20,7 @@ struct report_options {
 	const char *input, *output;  /* output NULL: standard output */
 	const struct format *format; /* NULL: no format was named */
 	enum report_where where;     /* text, or the interactive view */
-	bool stats, quiet, inlining, no_kernel, origins, full_names;
+	bool stats, quiet, inlining, no_kernel, origins, holders, full_names;
 	bool hot_by_given;
 	unsigned int verbose;
 	enum symbol_table_style names;

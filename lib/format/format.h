@@ -38,6 +38,8 @@ struct format_options {
 	  .short_names = true)                                                                    \
 	X("threads", "threads by total share, with their creation contexts", format_threads,      \
 	  .samples = true, .short_names = true)                                                   \
+	X("locks", "who blocks whom: waits for locks, with those who ended them", format_locks,   \
+	  .min_percent = 0.5, .samples = true, .all_events = true, .short_names = true)           \
 	X("commands", "commands by total share, with their processes", format_commands,           \
 	  .samples = true)                                                                        \
 	X("folded", "one line for each context, for flame graph tools", format_folded)            \

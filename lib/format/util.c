@@ -74,7 +74,7 @@ static struct format_unit unit_of(const char *event, uint64_t frequency, uint64_
 	/* A sample of a clock event is worth one period in nanoseconds, given directly or by the
 	 * frequency. */
 	if (!is_event(event, "cpu-clock") && !is_event(event, "task-clock") &&
-	    !is_event(event, "off-cpu"))
+	    !is_event(event, "off-cpu") && !is_event(event, "lock"))
 		return u;
 	if (!frequency && !period)
 		return u;

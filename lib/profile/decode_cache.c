@@ -65,6 +65,8 @@ struct pending {
 	uint64_t samples, weight, error; /* of the aggregated sample */
 	const struct stack_node *below;
 	const struct kernel_stack *kernel;
+	struct pcce_wait wait;
+	bool has_wait;
 	size_t capacity;
 	struct sample_point point;
 	XXH128_hash_t hash;
@@ -448,6 +450,9 @@ static int begin_sample(struct decode_cache *d, struct pending *p, const struct 
 	p->weight = of->weight;
 	p->error = of->error;
 	p->kernel = of->kernel;
+	p->has_wait = of->wait;
+	if (of->wait)
+		p->wait = *of->wait;
 	p->point = *known;
 	/* Samples with special flags are decoded as a whole. */
 	if (s->flags & ~(PCCE_SAMPLE_TRUNCATED | PCCE_SAMPLE_BETWEEN))
@@ -504,8 +509,11 @@ static int prepare_frame(struct decode_cache *d, struct pending *p)
 
 static int deliver_sample(struct decode_cache *d, struct pending *p)
 {
-	struct stream_event s = {
-		.sample = p->sample, .samples = p->samples, .weight = p->weight, .error = p->error};
+	struct stream_event s = {.sample = p->sample,
+				 .samples = p->samples,
+				 .weight = p->weight,
+				 .error = p->error,
+				 .wait = p->has_wait ? &p->wait : NULL};
 	struct spot *slot = spot_table_slot(&d->spots, NULL, p->spot_hash, &p->spot);
 	int r = 0;
 

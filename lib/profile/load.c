@@ -113,7 +113,7 @@ static int end_samples(void *ctx)
 	struct profile_internals *in = t->p->in;
 
 	if (in->kept)
-		return 0;
+		return profile_link_waits(t->p, t->lines);
 	for (size_t i = 0; i < PROFILE_AHEAD && i < t->n_due; i++)
 		add_due(t, &t->due[i]);
 	for (size_t i = 0; i < in->n_instructions; i++) {
@@ -164,8 +164,10 @@ int profile_prepare(struct profile *p, const struct profile_options *o, const st
 	p->in->inlining = o->inlining;
 	p->in->with_cost = o->cost;
 	p->in->all_events = o->all_events;
-	p->in->kept = o->again || o->samples || o->lines || selection_has_samples(s) ||
-		      selection_has_contexts(s) || selection_has_frames(s);
+	p->in->link_waits = o->holders && o->tree;
+	p->in->kept = p->in->link_waits || o->again || o->samples || o->lines ||
+		      selection_has_samples(s) || selection_has_contexts(s) ||
+		      selection_has_frames(s);
 	p->threads = threads_new(p->names);
 	return p->threads ? 0 : -ENOMEM;
 }

@@ -95,6 +95,7 @@ struct profile_options {
 	bool no_kernel;	 /* functions of the kernel get none */
 	bool lines;	 /* distinguish the lines of innermost functions */
 	bool again;	 /* profile_select() will be called */
+	bool holders;	 /* waits for locks continue with who ended them: linked_waits.c */
 	bool origins;	 /* contexts continue in the creation contexts of their threads */
 	bool samples;	 /* keep single samples, in the order of the file */
 	bool cost;	 /* of calls, if the recording has it */
@@ -147,6 +148,13 @@ struct profile_sample {
 
 size_t profile_samples(const struct profile *p);
 struct profile_sample profile_sample(const struct profile *p, size_t i);
+
+/* Returns how the wait ended that the selected sample i is of. NULL: not known, or it is none.
+ * *holder: the node where the context of who ended it ends; UINT32_MAX: there is none. */
+const struct pcce_wait *profile_sample_wait(const struct profile *p, size_t i, uint32_t *holder);
+
+/* Returns what to say in place of the context that ended a wait, if there is none. */
+const char *profile_wait_end(uint32_t end);
 
 /* The fields that are cheap to get, for formats that read millions of samples. */
 struct profile_moment {

@@ -38,6 +38,13 @@ struct profile_event_sum {
 	uint64_t samples, weight, bytes;
 };
 
+/* A kept sample of a wait for a futex. */
+struct profile_wait {
+	size_t sample;
+	uint32_t holder; /* kept sample of who ended it; UINT32_MAX: none */
+	struct pcce_wait wait;
+};
+
 struct profile_internals {
 	struct recording *recording;
 	struct recording_account accounts[RECORDING_ACCOUNTS]; /* of the recording */
@@ -52,6 +59,7 @@ struct profile_internals {
 	size_t n_failures, n_mismatches;
 	struct tree_place *places;
 	bool has_tree, again, inlining, with_cost, all_events;
+	bool link_waits;
 	bool kept; /* keeps single samples: */
 	struct profile_instruction *instructions;
 	size_t n_instructions, instructions_capacity;
@@ -67,6 +75,8 @@ struct profile_internals {
 	size_t n_samples, samples_capacity;
 	struct profile_sum *sums;
 	size_t n_sums;
+	struct profile_wait *waits; /* in order of samples */
+	size_t n_waits;
 	uint32_t n_contexts;
 	uint32_t *node_of;   /* of each instruction: its node in the tree that is shown; UINT32_MAX:
 				not selected */
@@ -140,6 +150,10 @@ void profile_show_events(struct profile *p, const struct selection *s);
 /* Adds totals and order to the profile's tree. 0 or -ENOMEM. */
 int profile_finish_tree(struct profile *p);
 void profile_forget(struct profile_internals *in);
+
+/* linked_waits.c: finds who ended the waits, and links both if the profile is to have links. lines:
+ * as in profile_keep_instruction(). 0 or -ENOMEM. */
+int profile_link_waits(struct profile *p, const struct decode_cache *lines);
 
 /* failures.c: keeps a sample for profile_print_failures(), if it is one of the first. */
 int profile_keep_failure(struct profile_internals *in, const struct decode_cache_sample *s,

@@ -131,12 +131,24 @@ struct profile_sum profile_sum(const struct profile_internals *in, size_t sample
 	return profile_unpack(in, in->weight[sample]);
 }
 
+COMPARE_BY1(compare_waits, struct profile_wait, sample);
+
+static int keep_wait(struct profile_internals *in, const struct pcce_wait *wait)
+{
+	if (array_grow(&in->waits, in->n_waits, sizeof(*in->waits)))
+		return -ENOMEM;
+	in->waits[in->n_waits++] = (struct profile_wait){in->n_samples, UINT32_MAX, *wait};
+	return 0;
+}
+
 int profile_keep(struct profile_internals *in, uint32_t instruction, uint32_t stream,
 		 const struct stream_event *s)
 {
 	uint32_t weight = pack_weight(in, s);
 
 	if (weight == UINT32_MAX || in->n_samples == UINT32_MAX)
+		return -ENOMEM;
+	if (s->wait && keep_wait(in, s->wait))
 		return -ENOMEM;
 	if (in->n_samples == in->samples_capacity) {
 		size_t want = in->samples_capacity + in->samples_capacity / 2 + 4096;
@@ -173,6 +185,7 @@ void profile_forget(struct profile_internals *in)
 	free(in->weight);
 	free(in->time);
 	free(in->sums);
+	free(in->waits);
 	free(in->node_of);
 	free(in->thread_of);
 	free(in->selected);
@@ -206,6 +219,19 @@ struct profile_sample profile_sample(const struct profile *p, size_t i)
 		.status = at->status,
 		.reason = at->reason,
 	};
+}
+
+const struct pcce_wait *profile_sample_wait(const struct profile *p, size_t i, uint32_t *holder)
+{
+	const struct profile_internals *in = p->in;
+	const struct profile_wait key = {.sample = in->selected ? in->selected[i] : i};
+	const struct profile_wait *found =
+		in->n_waits ? bsearch(&key, in->waits, in->n_waits, sizeof(key), compare_waits)
+			    : NULL;
+
+	*holder = found && found->holder != UINT32_MAX ? in->node_of[in->instruction[found->holder]]
+						       : UINT32_MAX;
+	return found ? &found->wait : NULL;
 }
 
 struct profile_moment profile_moment(const struct profile *p, size_t i)

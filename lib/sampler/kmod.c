@@ -60,7 +60,7 @@ static int make_setup(const struct sampler_config *config, struct pcce_kmod_setu
 		err = perf_event_make_attr(event, &attr, &kind, why);
 	if (err)
 		return err;
-	if (kind == PERF_EVENT_WAITS || kind == PERF_EVENT_PROBE ||
+	if (perf_event_kind_waits(kind) || kind == PERF_EVENT_PROBE ||
 	    attr.type == PERF_TYPE_BREAKPOINT || attr.config1 || attr.config2)
 		return error_set(why, -EOPNOTSUPP, "it cannot sample %s; use -b bpf as root",
 				 event->name);
