@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* See merged.h. */
 #include <errno.h>
+#include <sha256.h>
 #include <string.h>
 #include <unistd.h>
 #include "base/temp_file.h"
@@ -51,8 +52,29 @@ FILE *merged_write(const struct merge *of, struct error *why)
 	return merged_file(write_merge, of, why);
 }
 
-int merged_make(struct merged *m, const char *recording, void (*note)(const char *text),
-		struct error *why)
+/* Leaves the file at its beginning. */
+static int hash_merged(struct merged *m, const char *service, struct error *why)
+{
+	static uint8_t buffer[1 << 16];
+	uint8_t digest[SHA256_DIGEST_LENGTH];
+	SHA2_CTX sha;
+	size_t n;
+
+	SHA256Init(&sha);
+	if (service) /* with its NUL */
+		SHA256Update(&sha, (const uint8_t *)service, strlen(service) + 1);
+	while ((n = fread(buffer, 1, sizeof(buffer), m->file)))
+		SHA256Update(&sha, buffer, n);
+	if (ferror(m->file))
+		return error_set(why, -EIO, "cannot read a temporary file: %s", strerror(errno));
+	SHA256Final(digest, &sha);
+	memcpy(&m->run, digest, sizeof(m->run));
+	rewind(m->file);
+	return 0;
+}
+
+int merged_make(struct merged *m, const char *recording, const char *service,
+		void (*note)(const char *text), struct error *why)
 {
 	struct merge *all = merge_new();
 	int r;
@@ -67,6 +89,9 @@ int merged_make(struct merged *m, const char *recording, void (*note)(const char
 			r = -EIO;
 		else
 			snprintf(m->path, sizeof(m->path), "/proc/self/fd/%d", fileno(m->file));
+		r = r ? r : hash_merged(m, service, why);
+		if (r)
+			merged_free(m);
 	}
 	merge_free(all);
 	return r;

@@ -13,11 +13,13 @@ struct merged {
 	FILE *file;
 	char path[32];	  /* by which the file can be opened again */
 	const char *name; /* of the recording, for messages */
+	/* A hash of service and contents. Others of the same host and second have another one. */
+	uint32_t run;
 };
 
-/* 0, or -errno with a whole sentence in why. */
-int merged_make(struct merged *m, const char *recording, void (*note)(const char *text),
-		struct error *why);
+/* service: as in store_put(). 0, or -errno with a whole sentence in why. */
+int merged_make(struct merged *m, const char *recording, const char *service,
+		void (*note)(const char *text), struct error *why);
 void merged_free(struct merged *m);
 
 /* Writes a recording into a new temporary file, and returns that at its beginning. NULL: why has a

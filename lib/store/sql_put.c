@@ -73,7 +73,7 @@ struct put {
 	struct put_row *rows;
 	size_t n_rows;
 	struct id_map by_row;
-	uint32_t time, run;
+	uint32_t time;
 	uint64_t event_samples[RECORDING_ACCOUNTS];
 	struct error *why;
 	char number[16];
@@ -319,8 +319,12 @@ static int read_merged(struct put *p)
 	if (r)
 		return r;
 	threads_finish(p->threads);
+	if (p->recording->info.wall_time / 1000000000 >= UINT32_MAX)
+		return error_set(p->why, -EOVERFLOW,
+				 "cannot store %s: it began after the year 2105; set the clock of "
+				 "its machine, and record again",
+				 p->merged->name);
 	p->time = (uint32_t)(p->recording->info.wall_time / 1000000000);
-	p->run = (uint32_t)(p->recording->info.wall_time % 1000000000);
 	p->packer.ids = p->ids;
 	p->packer.kernel_name = kernel_name;
 	p->packer.ctx = p;
@@ -473,7 +477,7 @@ static int send_samples(struct put *p)
 		bytes_put_text(&rows, symbol_table_string(p->names, row->build));
 		put_event_name(&rows, p->recording, row->event);
 		bytes_put(&rows, &p->contexts[row->context].key, STORE_KEY_SIZE);
-		bytes_put_u32(&rows, p->run);
+		bytes_put_u32(&rows, p->merged->run);
 		bytes_put_u64(&rows, row->samples);
 		bytes_put_u64(&rows, row->weight);
 		r = send_batch(p, STORE_SAMPLES, &rows, false);
@@ -497,7 +501,7 @@ static int send_recording(struct put *p)
 
 		bytes_put_u32(&rows, p->time);
 		bytes_put_text(&rows, rec->host);
-		bytes_put_u32(&rows, p->run);
+		bytes_put_u32(&rows, p->merged->run);
 		bytes_put_u8(&rows, (uint8_t)i);
 		put_event_name(&rows, rec, i);
 		bytes_put_u64(&rows, rate->frequency);

@@ -24,7 +24,8 @@ int store_put(const char *store, const char *recording, const char *service,
 	struct engine *engine;
 	const char *folder;
 	struct merged m;
-	int r = merged_make(&m, recording, note, why);
+	/* A folder does not keep services. */
+	int r = merged_make(&m, recording, engine_is_url(store) ? service : NULL, note, why);
 
 	if (r)
 		return r;
