@@ -61,7 +61,8 @@ static int fail_http(const struct http *h, long status, struct error *why)
 	const char *end;
 	size_t n = h->reply->n < sizeof(text) - 1 ? h->reply->n : sizeof(text) - 1;
 
-	memcpy(text, h->reply->data, n);
+	if (n)
+		memcpy(text, h->reply->data, n);
 	text[n] = 0;
 	text[strcspn(text, "\r\n")] = 0;
 	end = strstr(text, ", e.what()");
@@ -102,10 +103,10 @@ static int set_request(struct http *h, const char *sql, const struct bytes *rows
 	int r = query ? 0 : -ENOMEM;
 	struct curl_slist *more;
 
-	if (!r &&
-	    /* An error in the middle of a reply must not look like rows. */
-	    asprintf(url, "%s/?wait_end_of_query=1%s%s%s", h->base, read_only ? "&readonly=1" : "",
-		     rows ? "&query=" : "", query) < 0)
+	/* Otherwise, a query that fails late would have status 200, and a message behind its rows.
+	 */
+	if (!r && asprintf(url, "%s/?wait_end_of_query=1%s%s%s", h->base,
+			   read_only ? "&readonly=1" : "", rows ? "&query=" : "", query) < 0)
 		r = -ENOMEM;
 	curl_free(query);
 	if (r)

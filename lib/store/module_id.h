@@ -3,6 +3,7 @@
 #ifndef PCCE_STORE_MODULE_ID_H
 #define PCCE_STORE_MODULE_ID_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include "store/bytes.h"
 #include "store/packed.h"
@@ -19,5 +20,8 @@ struct module_facts {
 /* A hash of all facts; of the path only if there is no build id. So nobody can give other facts
  * under the same identity. 0 or -ENOMEM. */
 int module_identify(const struct module_facts *m, struct store_key *id);
+/* Can a process have it mapped, at the place that a rebuilt recording gives it, and can readers use
+ * its encoding table? is_main: only main executables have such tables. */
+bool module_is_usable(const struct module_facts *f, bool *is_main);
 
 #endif

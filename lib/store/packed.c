@@ -11,7 +11,6 @@
 #include "stream/move_addresses.h"
 #include "stream/stack_store.h"
 
-#define ORIGIN (1ULL << 32)
 #define STACK_MOST 65536u
 
 void store_hash(const struct bytes *of, struct store_key *key)
@@ -30,7 +29,7 @@ void store_hash(const struct bytes *of, struct store_key *key)
 /* Returns the place of a module in the list; its first address decides about the origin. */
 static uint32_t list_module(struct packer *k, uint32_t module, uint64_t vaddr)
 {
-	uint64_t floor = vaddr & ~(ORIGIN - 1);
+	uint64_t floor = vaddr & ~(PACKED_ORIGIN - 1);
 
 	if (k->last < k->n_modules && k->numbers[k->last] == module)
 		return k->last;
@@ -41,8 +40,8 @@ static uint32_t list_module(struct packer *k, uint32_t module, uint64_t vaddr)
 		return UINT32_MAX;
 	k->last = k->n_modules++;
 	k->numbers[k->last] = module;
-	k->modules[k->last] =
-		(struct packed_module){.id = k->ids[module], .origin = floor ? floor - ORIGIN : 0};
+	k->modules[k->last] = (struct packed_module){.id = k->ids[module],
+						     .origin = floor ? floor - PACKED_ORIGIN : 0};
 	return k->last;
 }
 

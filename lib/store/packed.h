@@ -45,6 +45,7 @@ struct packed_module {
 };
 
 #define PACKED_DISTANCE (1ULL << 34)
+#define PACKED_ORIGIN (1ULL << 32)
 #define PACKED_PLACE(i) ((1ULL << 40) + (i)*PACKED_DISTANCE)
 #define PACKED_MODULES 1024u /* that one context may name */
 

@@ -13,7 +13,6 @@
 #include "stream/writer.h"
 #include "symbols/symbol_table.h"
 
-#define ORIGIN (1ULL << 32)
 /* Functions of the kernel get addresses from here on, this far apart. */
 #define KERNEL_FIRST 0xffffffff80000000ULL
 #define KERNEL_DISTANCE 16
@@ -25,6 +24,7 @@ struct rebuilt_module {
 	size_t n;
 	uint64_t low, high;
 	bool fixed;
+	bool main; /* only main executables have such encoding tables */
 };
 
 struct rebuilt_event {
@@ -140,11 +140,23 @@ int rebuild_set_info(struct rebuild *b, const struct rebuild_info *info)
 	return b->info.sampler && b->info.command && b->info.host && b->info.kernel ? 0 : -ENOMEM;
 }
 
+static uint32_t find_event_named(const struct rebuild *b, const char *name)
+{
+	for (uint32_t i = 0; i < b->n_events; i++)
+		if (!strcmp(b->events[i].name, name))
+			return i;
+	return UINT32_MAX;
+}
+
 int rebuild_add_event(struct rebuild *b, const char *name, const struct recording_rate *rate,
 		      const struct recording_account *account)
 {
 	struct rebuilt_event *e;
 
+	if (!*name || datafile_events(name) != 1)
+		return 0;
+	if (find_event_named(b, name) != UINT32_MAX)
+		return -EEXIST;
 	if (b->n_events == RECORDING_ACCOUNTS)
 		return -E2BIG;
 	if (array_grow(&b->events, b->n_events, sizeof(*b->events)))
@@ -169,6 +181,7 @@ int rebuild_add_module(struct rebuild *b, const struct store_key *id, const stru
 	struct rebuilt_module *m;
 	struct id_map_entry *e;
 	struct store_key real;
+	bool is_main;
 
 	if (module_identify(f, &real))
 		return -ENOMEM;
@@ -176,7 +189,7 @@ int rebuild_add_module(struct rebuild *b, const struct store_key *id, const stru
 	e = id_map_find(&b->by_id, words);
 	if (!e)
 		return -ENOMEM;
-	if (e->number || memcmp(&real, id, sizeof(real)) != 0)
+	if (e->number || memcmp(&real, id, sizeof(real)) != 0 || !module_is_usable(f, &is_main))
 		return 0;
 	if (b->n_modules == MODULES_MOST)
 		return -E2BIG;
@@ -191,6 +204,7 @@ int rebuild_add_module(struct rebuild *b, const struct store_key *id, const stru
 		.low = f->low,
 		.high = f->high,
 		.fixed = f->fixed,
+		.main = is_main,
 	};
 	id_map_fill(&b->by_id, e, words, (uint32_t)b->n_modules++);
 	if (!m->build || !m->path || !m->table)
@@ -251,15 +265,15 @@ static uint32_t number_thing(struct id_map *map, uint64_t word, size_t n, bool *
 	return e->number - 1;
 }
 
-static uint32_t number_process(struct rebuild *b, uint32_t name, uint32_t build)
+/* main: its executable; UINT32_MAX: unknown. */
+static uint32_t number_process(struct rebuild *b, uint32_t name, uint32_t main)
 {
 	bool is_new;
 	uint32_t number;
 
 	if (array_grow(&b->processes, b->n_processes, sizeof(*b->processes)))
 		return UINT32_MAX;
-	number =
-		number_thing(&b->by_process, (uint64_t)name << 32 | build, b->n_processes, &is_new);
+	number = number_thing(&b->by_process, (uint64_t)name << 32 | main, b->n_processes, &is_new);
 	if (is_new)
 		b->processes[b->n_processes++] = (struct rebuilt_process){.name = name};
 	return number;
@@ -300,7 +314,22 @@ struct rebuilding {
 
 static uint64_t rebuilt_address(const struct rebuilt_module *m, uint32_t number, uint64_t vaddr)
 {
-	return m->fixed ? vaddr : PACKED_PLACE(number) + (vaddr - (m->low & ~(ORIGIN - 1)));
+	return m->fixed ? vaddr : PACKED_PLACE(number) + (vaddr - (m->low & ~(PACKED_ORIGIN - 1)));
+}
+
+/* Would a module be where another one is? All others have ranges of their own. */
+static bool overlaps(const struct rebuild *b, const struct rebuilt_process *p, uint32_t module)
+{
+	const struct rebuilt_module *m = &b->modules[module];
+
+	for (size_t i = 0; i < p->n_modules && m->fixed; i++) {
+		const struct rebuilt_module *old = &b->modules[p->modules[i]];
+
+		if (p->modules[i] != module && old->fixed && m->low < old->high &&
+		    old->low < m->high)
+			return true;
+	}
+	return false;
 }
 
 static int map_module(struct rebuild *b, uint32_t process, uint32_t module)
@@ -327,7 +356,8 @@ static uint32_t use_module(struct rebuilding *v, uint32_t i, struct packed_modul
 	memcpy(packed, v->context->modules + i * sizeof(*packed), sizeof(*packed));
 	key_words(&packed->id, words);
 	e = id_map_find(&b->by_id, words);
-	if (e && e->number) {
+	/* The main executable was first. */
+	if (e && e->number && !overlaps(b, &b->processes[v->process], e->number - 1)) {
 		if (map_module(b, v->process, e->number - 1))
 			v->error = -ENOMEM;
 		return e->number - 1;
@@ -356,7 +386,7 @@ static uint64_t unpack_address(void *ctx, uint64_t address)
 	m = &v->b->modules[number];
 	vaddr = packed.origin + (address - PACKED_PLACE(i));
 	/* The end of a slot can be the end of the module. */
-	if (vaddr < m->low || vaddr > m->high || m->high - m->low > PACKED_DISTANCE - ORIGIN)
+	if (vaddr < m->low || vaddr > m->high)
 		return 0;
 	return rebuilt_address(m, number, vaddr);
 }
@@ -478,12 +508,19 @@ static int add_unpacked(struct rebuilding *v, const struct rebuild_sample *from,
 	return r;
 }
 
-static uint32_t find_event_named(const struct rebuild *b, const char *name)
+/* The number of the main executable; UINT32_MAX: unknown. */
+static uint32_t find_main(struct rebuild *b, const struct unpacked *context)
 {
-	for (uint32_t i = 0; i < b->n_events; i++)
-		if (!strcmp(b->events[i].name, name))
-			return i;
-	return UINT32_MAX;
+	struct packed_module first;
+	uint64_t words[ID_MAP_WORDS];
+	struct id_map_entry *e;
+
+	if (!context->head.n_modules)
+		return UINT32_MAX;
+	memcpy(&first, context->modules, sizeof(first));
+	key_words(&first.id, words);
+	e = id_map_find(&b->by_id, words);
+	return e && e->number && b->modules[e->number - 1].main ? e->number - 1 : UINT32_MAX;
 }
 
 int rebuild_add_sample(struct rebuild *b, const struct rebuild_sample *s,
@@ -492,7 +529,7 @@ int rebuild_add_sample(struct rebuild *b, const struct rebuild_sample *s,
 	uint32_t event = find_event_named(b, s->event);
 	uint32_t process = symbol_table_intern(b->names, s->process);
 	uint32_t name = symbol_table_intern(b->names, s->thread);
-	uint32_t build = symbol_table_intern(b->names, s->build), thread;
+	uint32_t thread;
 	struct rebuilding v = {.b = b, .context = context};
 
 	if (event == UINT32_MAX || !s->samples)
@@ -502,9 +539,9 @@ int rebuild_add_sample(struct rebuild *b, const struct rebuild_sample *s,
 		b->events[event].account.lost[PCCE_LOSS_SHAPE] += s->samples;
 		return 0;
 	}
-	if (process == UINT32_MAX || name == UINT32_MAX || build == UINT32_MAX)
+	if (process == UINT32_MAX || name == UINT32_MAX)
 		return -ENOMEM;
-	v.process = number_process(b, process, build);
+	v.process = number_process(b, process, find_main(b, context));
 	thread = v.process == UINT32_MAX ? UINT32_MAX : number_of_thread(b, v.process, name);
 	if (thread == UINT32_MAX)
 		return -ENOMEM;
@@ -523,8 +560,10 @@ struct rebuild_missing rebuild_missing(const struct rebuild *b)
 
 static int write_rebuilt_info(const struct rebuild *b, struct datafile_writer *w)
 {
+	bool calls = b->info.flags & PCCE_INFO_CALLS && b->n_events == 2 &&
+		     !strcmp(b->events[0].name, CALLS);
 	/* If the first event are calls, it has no rate. */
-	size_t first = b->info.flags & PCCE_INFO_CALLS ? 1 : 0;
+	size_t first = calls ? 1 : 0;
 	const struct recording_rate none = {0},
 				    *rate = first < b->n_events ? &b->events[first].rate : &none;
 	struct pcce_rec_info rec = {
@@ -532,7 +571,7 @@ static int write_rebuilt_info(const struct rebuild *b, struct datafile_writer *w
 		.wall_time = b->info.start,
 		.frequency = rate->frequency,
 		.period = rate->period,
-		.flags = b->info.flags,
+		.flags = (b->info.flags & PCCE_INFO_FRAMES) | (calls ? PCCE_INFO_CALLS : 0),
 	};
 	struct bytes names = {0};
 	int r;

@@ -31,17 +31,22 @@ struct rebuild_info {
 
 int rebuild_set_info(struct rebuild *b, const struct rebuild_info *info);
 
-/* Adds an event; they are numbered from 0 on. 0; -ENOMEM; -E2BIG: there are too many. */
+/* The event that comes first in recordings of calls and samples (PCCE_INFO_CALLS). */
+#define CALLS "calls"
+
+/* Adds an event, unless its name is none; they are numbered from 0 on. 0; -ENOMEM; -E2BIG: there
+ * are too many; -EEXIST: it is there with another rate. */
 int rebuild_add_event(struct rebuild *b, const char *name, const struct recording_rate *rate,
 		      const struct recording_account *account);
-/* Adds a module, unless its facts do not have this identity, or it is there. 0; -ENOMEM; -E2BIG. */
+/* Adds a module, unless its facts do not have this identity, or mean nothing, or it is there. 0;
+ * -ENOMEM; -E2BIG. */
 int rebuild_add_module(struct rebuild *b, const struct store_key *id, const struct module_facts *m);
 /* Adds the frames of an address: see docs/fleet.md. Bytes that mean nothing are left out. */
 int rebuild_add_symbol(struct rebuild *b, const struct store_key *module, uint64_t address,
 		       const void *frames, size_t size);
 
 struct rebuild_sample {
-	const char *process, *thread, *build, *event;
+	const char *process, *thread, *event;
 	uint64_t samples, weight, time; /* time: ns since 1970 */
 };
 

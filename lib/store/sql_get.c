@@ -20,9 +20,7 @@ struct get {
 	struct engine *engine;
 	const struct store_query *query;
 	struct rebuild *rebuild;
-	struct bytes samples; /* a reply */
-	struct bytes *packed; /* replies: unpacked contexts point into them */
-	size_t n_packed;
+	struct bytes contexts; /* the reply: unpacked contexts point into it */
 	struct unpacked *unpacked;
 	size_t n_unpacked;
 	struct id_map by_key;	   /* of unpacked */
@@ -49,10 +47,13 @@ static int fail_size(const struct get *g, const char *what, int r)
 
 /* ---- selection ------------------------------------------------------------------- */
 
+/* sql_put() refuses later times than the tables can hold. */
 static void put_times(const struct get *g, struct bytes *sql)
 {
-	sql_format(sql, "time >= toDateTime(%" PRIu64 ")", g->query->since);
-	if (g->query->until)
+	uint64_t since = g->query->since < UINT32_MAX ? g->query->since : UINT32_MAX;
+
+	sql_format(sql, "time >= toDateTime(%" PRIu64 ")", since);
+	if (g->query->until && g->query->until < UINT32_MAX)
 		sql_format(sql, " AND time < toDateTime(%" PRIu64 ")", g->query->until);
 }
 
@@ -77,13 +78,13 @@ static void put_only_one(struct bytes *sql, const char *column)
 	sql_format(sql, ", if(min(%s) = max(%s), any(%s), 'several')", column, column, column);
 }
 
-static int get_event(struct get *g, struct cursor *c, char **last)
+static int get_event(struct get *g, struct cursor *c)
 {
 	struct recording_account account = {.any_due = true};
 	struct recording_rate rate;
 	char *name = cursor_text(c);
 	uint64_t n;
-	int r;
+	int r = -ENOMEM;
 
 	rate.frequency = cursor_u64(c);
 	rate.period = cursor_u64(c);
@@ -96,19 +97,16 @@ static int get_event(struct get *g, struct cursor *c, char **last)
 	account.due.kernel = cursor_u64(c);
 	if (c->bad)
 		r = fail_reply(g);
-	else if (!name)
-		r = -ENOMEM;
-	else if (*last && !strcmp(*last, name))
+	else if (name)
+		r = rebuild_add_event(g->rebuild, name, &rate, &account);
+	if (r == -EEXIST)
 		r = error_set(g->why, -EINVAL,
 			      "cannot add up samples of %s: some recordings have %" PRIu64
 			      " %s, others another rate; select one kind with --where",
 			      name, rate.frequency ? rate.frequency : rate.period,
 			      rate.frequency ? "Hz" : "events a sample");
-	else
-		r = fail_size(g, "events", rebuild_add_event(g->rebuild, name, &rate, &account));
-	free(*last);
-	*last = name;
-	return r;
+	free(name);
+	return fail_size(g, "events", r);
 }
 
 /* Adds the condition that recordings have selected samples. */
@@ -129,17 +127,16 @@ static int get_events(struct get *g)
 {
 	struct bytes sql = {0}, reply = {0};
 	struct cursor c;
-	char *last = NULL;
 	int r;
 
 	sql_format(&sql, "SELECT event, frequency, period, sumForEach(lost), min(due_known), "
 			 "sum(due), sum(merged), sum(in_kernel)");
 	put_recordings(g, &sql);
-	sql_format(&sql, " GROUP BY event, frequency, period ORDER BY min(number), event");
+	sql_format(&sql, " GROUP BY event, frequency, period ORDER BY event != '" CALLS
+			 "', min(number), event");
 	r = sql_ask(g->engine, &sql, &reply, &c, g->why);
 	while (!r && c.at < c.end)
-		r = get_event(g, &c, &last);
-	free(last);
+		r = get_event(g, &c);
 	bytes_free(&reply);
 	return r;
 }
@@ -244,94 +241,20 @@ static int get_context(struct get *g, struct cursor *c, struct id_map *noted)
 	return note_modules(g, u, noted);
 }
 
-/* A row of the reply. */
-struct sample_row {
-	const uint8_t *text[4]; /* process, thread, build, event: n bytes each */
-	size_t n[4];
-	const void *key;
-	uint64_t samples, weight, time;
-};
-
-static bool read_row(struct cursor *c, struct sample_row *row)
-{
-	for (int i = 0; i < 4; i++)
-		row->text[i] = cursor_string(c, &row->n[i]);
-	row->key = cursor_get(c, STORE_KEY_SIZE);
-	row->samples = cursor_u64(c);
-	row->weight = cursor_u64(c);
-	row->time = cursor_u64(c) * 1000000000;
-	return !c->bad;
-}
-
-static int ask_samples(struct get *g)
-{
-	struct bytes sql = {0};
-	struct cursor c;
-
-	sql_format(&sql, "SELECT process, thread, build, event, context, sum(samples), "
-			 "sum(weight), toUInt64(min(time)) FROM ");
-	put_samples(g, &sql);
-	sql_format(&sql, " GROUP BY process, thread, build, event, context "
-			 "ORDER BY process, thread, build, event, context");
-	return sql_ask(g->engine, &sql, &g->samples, &c, g->why);
-}
-
-/* Lists the keys in the reply that samples are. */
-static int list_keys(struct get *g, struct store_key **keys, size_t *n)
-{
-	struct cursor c = {.at = g->samples.data, .end = g->samples.data + g->samples.n};
-	struct id_map seen = {0};
-	struct sample_row row;
-	int r = 0;
-
-	while (!r && c.at < c.end) {
-		uint64_t words[ID_MAP_WORDS] = {0};
-		struct id_map_entry *e;
-
-		if (!read_row(&c, &row)) {
-			r = fail_reply(g);
-			break;
-		}
-		memcpy(words, row.key, STORE_KEY_SIZE);
-		e = id_map_find(&seen, words);
-		if (!e || array_grow(keys, *n, sizeof(**keys))) {
-			r = -ENOMEM;
-		} else if (!e->number) {
-			id_map_fill(&seen, e, words, 0);
-			memcpy(&(*keys)[(*n)++], row.key, STORE_KEY_SIZE);
-		}
-	}
-	id_map_free(&seen);
-	return r;
-}
-
-/* Contexts are asked for by their keys. To ask for those of the samples would look for the samples
- * twice. */
 static int get_contexts(struct get *g)
 {
 	struct id_map noted = {0};
-	struct store_key *keys = NULL;
-	size_t n = 0;
-	int r = list_keys(g, &keys, &n);
+	struct bytes sql = {0};
+	struct cursor c;
+	int r;
 
-	for (size_t i = 0; i < n && !r; i += SQL_KEYS) {
-		size_t some = n - i < SQL_KEYS ? n - i : SQL_KEYS;
-		struct bytes sql = {0};
-		struct cursor c;
-
-		if (array_grow(&g->packed, g->n_packed, sizeof(*g->packed))) {
-			r = -ENOMEM;
-			break;
-		}
-		g->packed[g->n_packed] = (struct bytes){0};
-		sql_format(&sql, "SELECT key, packed FROM %s.%s WHERE key IN ", g->engine->database,
-			   schema_table(STORE_CONTEXTS));
-		sql_keys(&sql, keys + i, some, sizeof(*keys));
-		r = sql_ask(g->engine, &sql, &g->packed[g->n_packed++], &c, g->why);
-		while (!r && c.at < c.end)
-			r = get_context(g, &c, &noted);
-	}
-	free(keys);
+	sql_format(&sql, "SELECT key, packed FROM %s.%s WHERE key IN (SELECT context FROM ",
+		   g->engine->database, schema_table(STORE_CONTEXTS));
+	put_samples(g, &sql);
+	sql_format(&sql, ")");
+	r = sql_ask(g->engine, &sql, &g->contexts, &c, g->why);
+	while (!r && c.at < c.end)
+		r = get_context(g, &c, &noted);
 	id_map_free(&noted);
 	return r;
 }
@@ -392,39 +315,51 @@ static int get_of_modules(struct get *g, enum store_table t, const char *columns
 
 /* ---- samples --------------------------------------------------------------------- */
 
-static int get_sample(struct get *g, const struct sample_row *row)
+static int get_sample(struct get *g, struct cursor *c)
 {
 	uint64_t words[ID_MAP_WORDS] = {0};
-	char *text[4];
-	struct rebuild_sample s = {
-		.samples = row->samples, .weight = row->weight, .time = row->time};
+	char *text[3];
 	struct id_map_entry *e;
+	const void *key;
+	struct rebuild_sample s;
 	int r = -ENOMEM;
 
-	for (int i = 0; i < 4; i++)
-		text[i] = strndup((const char *)row->text[i], row->n[i]);
-	s.process = text[0];
-	s.thread = text[1];
-	s.build = text[2];
-	s.event = text[3];
-	memcpy(words, row->key, STORE_KEY_SIZE);
-	e = id_map_find(&g->by_key, words);
-	if (e && text[0] && text[1] && text[2] && text[3])
-		r = rebuild_add_sample(g->rebuild, &s,
-				       e->number ? &g->unpacked[e->number - 1] : NULL);
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 3; i++)
+		text[i] = cursor_text(c);
+	key = cursor_get(c, STORE_KEY_SIZE);
+	s = (struct rebuild_sample){text[0], text[1], text[2], 0, 0, 0};
+	s.samples = cursor_u64(c);
+	s.weight = cursor_u64(c);
+	s.time = cursor_u64(c) * 1000000000;
+	if (c->bad) {
+		r = fail_reply(g);
+	} else if (text[0] && text[1] && text[2]) {
+		memcpy(words, key, STORE_KEY_SIZE);
+		e = id_map_find(&g->by_key, words);
+		if (e)
+			r = rebuild_add_sample(g->rebuild, &s,
+					       e->number ? &g->unpacked[e->number - 1] : NULL);
+	}
+	for (int i = 0; i < 3; i++)
 		free(text[i]);
 	return r;
 }
 
 static int get_samples(struct get *g)
 {
-	struct cursor c = {.at = g->samples.data, .end = g->samples.data + g->samples.n};
-	struct sample_row row;
-	int r = 0;
+	struct bytes sql = {0}, reply = {0};
+	struct cursor c;
+	int r;
 
-	while (!r && c.at < c.end && read_row(&c, &row))
-		r = get_sample(g, &row);
+	sql_format(&sql, "SELECT process, thread, event, context, sum(samples), "
+			 "sum(weight), toUInt64(min(time)) FROM ");
+	put_samples(g, &sql);
+	sql_format(&sql, " GROUP BY process, thread, event, context "
+			 "ORDER BY process, thread, event, context");
+	r = sql_ask(g->engine, &sql, &reply, &c, g->why);
+	while (!r && c.at < c.end)
+		r = get_sample(g, &c);
+	bytes_free(&reply);
 	return r;
 }
 
@@ -439,7 +374,6 @@ FILE *sql_get(struct engine *e, const struct store_query *q, void (*note)(const 
 
 	r = r ? r : get_info(&g);
 	r = r ? r : get_events(&g);
-	r = r ? r : ask_samples(&g);
 	r = r ? r : get_contexts(&g);
 	r = r ? r
 	      : get_of_modules(&g, STORE_MODULES, "id, build, path, fixed, low, high, table", "id",
@@ -461,10 +395,7 @@ FILE *sql_get(struct engine *e, const struct store_query *q, void (*note)(const 
 		error_memory(why);
 	}
 	rebuild_free(g.rebuild);
-	bytes_free(&g.samples);
-	for (size_t i = 0; i < g.n_packed; i++)
-		bytes_free(&g.packed[i]);
-	free(g.packed);
+	bytes_free(&g.contexts);
 	free(g.unpacked);
 	id_map_free(&g.by_key);
 	free(g.modules);

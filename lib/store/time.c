@@ -20,11 +20,15 @@ int store_time(const char *text, uint64_t now, uint64_t *out, struct error *why)
 	for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
 		struct tm tm = {.tm_isdst = -1};
 		time_t t;
+		int day;
 
 		end = strptime(text, formats[i], &tm);
 		if (!end || *end)
 			continue;
+		day = tm.tm_mday;
 		t = mktime(&tm);
+		if (tm.tm_mday != day) /* as 2026-02-30 */
+			break;
 		*out = t < 0 ? 0 : (uint64_t)t;
 		return 0;
 	}

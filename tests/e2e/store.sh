@@ -55,9 +55,16 @@ for i in 1 2 3; do pcce-record -q -b self -o "run$i.data" ./work || exit 1; done
 pcce-record -q -b self -o fixed.data ./work-fixed || exit 1
 pcce-record -q -e malloc -o malloc.data ./work 20 || exit 1
 pcce-record -q --count -o count.data ./work 2 || exit 1
+# Two programs of one name at one address, without build ids.
+sed 's/leaf/tree/; s/allocate/get_memory/' "$w/work.c" >other.c
+$CC $cflags -pthread -no-pie -Wl,--build-id=none "$w/work.c" $ldflags -o nameless || exit 1
+pcce-record -q -b self -o nameless-1.data ./nameless || exit 1
+$CC $cflags -pthread -no-pie -Wl,--build-id=none other.c $ldflags -o nameless || exit 1
+pcce-record -q -b self -o nameless-2.data ./nameless || exit 1
 kinds="run1 fixed malloc count"
 if has_bpf; then
 	pcce-record -q -b bpf -e cpu-clock -e page-faults -o kernel.data ./work || exit 1
+	pcce-record -q -b bpf -F 300 -e page-faults -e cpu-clock -o swapped.data ./work || exit 1
 	pcce-record -q --off-cpu -o waits.data ./work || exit 1
 	pcce-record -q -a --frames=outside -o system.data -- ./work || exit 1
 	kinds="$kinds kernel waits system"
@@ -72,6 +79,9 @@ same "folder: one of them again" folder run1.data run2.data
 pcce-push -q --to=folder - <run3.data
 same "folder: standard input" folder run1.data run2.data run3.data
 is "folder: one file a recording" "$(find folder -type f | wc -l)" 3
+pcce-merge -q -o both.data run1.data run2.data
+pcce-push -q --to=both run1.data both.data both.data
+same "folder: a recording, and a merged one that begins with it" both run1.data both.data
 is "folder: only the owner reads it" "$(stat -c %a folder)" 700
 pcce-pull --from=folder -o pulled.data
 pcce-merge -q -o merged.data run[123].data
@@ -108,6 +118,7 @@ refused "an unknown kind of store" "there is no such store" pcce-push --to=foo:/
 refused "--where needs tables" "--where" pcce-report --from=folder --where="host = 'x'"
 refused "--since needs a store" "without --from" pcce-report --since=1h
 refused "a time that is none" "must be an age" pcce-report --from=folder --since=1x
+refused "a day that is none" "must be an age" pcce-report --from=folder --since=2026-02-30
 refused "a recording that is not there" "cannot open" pcce-push --to=folder nothing.data
 refused "-i and --from" "both say what to read" pcce-report -i run1.data --from=folder
 refused "a host that is not there" "cannot use clickhouse://127.0.0.1:1/pcce" \
@@ -156,6 +167,20 @@ round_trips() { # ENGINE STORE-PREFIX
 		pcce-record -q -b self -F 99 -o slow.data ./work && pcce-push -q --to=${prefix}rates run1.data slow.data &&
 		pcce-report --from=${prefix}rates"
 	refuses_kinds "$engine" "${prefix}kinds"
+	pcce-push -q --to="${prefix}both" run1.data both.data both.data
+	same "$engine: a recording, and a merged one that begins with it" "${prefix}both" run1.data both.data
+	pcce-push -q --to="${prefix}services" run1.data
+	pcce-push -q --to="${prefix}services" --service=x run1.data
+	same "$engine: two services" "${prefix}services" run1.data run1.data
+	pcce-push -q --to="${prefix}nameless" nameless-*.data
+	same "$engine: two programs of one name at one address" "${prefix}nameless" nameless-*.data
+	refused "$engine: a time that the tables cannot hold" "no recording of this time" \
+		pcce-report --from="${prefix}all" --since=2128-01-01
+	if [ -e swapped.data ]; then
+		pcce-push -q --to="${prefix}swapped" kernel.data swapped.data
+		refused "$engine: other rates in another order" "another rate" \
+			pcce-report --from="${prefix}swapped"
+	fi
 }
 
 free_port() {
@@ -167,6 +192,8 @@ free_port() {
 }
 
 ask() { curl -sS --fail-with-body "http://127.0.0.1:$port/" --data-binary "$1"; }
+
+zeros() { printf "%0$((2 * $1))d" 0; } # N: as many bytes, in hexadecimal digits
 
 start_server() {
 	local i
@@ -202,7 +229,7 @@ start_server() {
 }
 
 test_server() {
-	local store=clickhouse://127.0.0.1:$port/ left i
+	local store=clickhouse://127.0.0.1:$port/ left i id main packed
 	round_trips server "$store"
 
 	is "server: a context that several have is there once" \
@@ -239,6 +266,21 @@ test_server() {
 	pcce-pull --from="${store}bad" -o bad2.data 2>log
 	is "server: garbage is lost, and counted" "$(($(stat_of bad2.data lost) - $(stat_of bad.data lost)))" 7
 	is "server: false facts of modules change nothing" "$(stat_of bad2.data exact)" "$(stat_of bad.data exact)"
+
+	# A library without end in the victim's process.
+	pcce-push -q --to="${store}huge" run1.data
+	pcce-report --from="${store}huge" --format=folded >wanted
+	left=$(zeros 8)$(printf 'f%.0s' {1..16})
+	id=$(ask "SELECT hex(substring(SHA256(unhex('0161$(zeros 2)${left}00')), 1, 16))")
+	ask "INSERT INTO huge.modules VALUES (unhex('$id'), 'a', '', 0, 0, 18446744073709551615, '')"
+	main=$(ask "SELECT hex(substring(packed, 65, 24)) FROM huge.contexts LIMIT 1")
+	packed=01000000$(zeros 4)02$(zeros 23)0010000004010000$(zeros 24)$main$id$(zeros 8)
+	ask "INSERT INTO huge.contexts SELECT substring(SHA256(unhex('$packed') AS p), 1, 16), p"
+	ask "INSERT INTO huge.samples SELECT time, host, service, process, '', build, event,
+		substring(SHA256(unhex('$packed')), 1, 16), run, 1, 1 FROM huge.samples LIMIT 1"
+	pcce-report --from="${store}huge" --format=folded >got 2>log
+	is "server: a false mapping harms its own sample" "$(diff wanted got | grep '^[<>]')" "> [unknown] 1"
+	check "server: ... and is told" grep -q "1 programs and libraries" log
 
 	ask "INSERT INTO bad.schema_version VALUES (99)"
 	refused "server: later tables, reading" "version 99" pcce-report --from="${store}bad"
