@@ -35,7 +35,8 @@ static char *name_recording(const char *folder, const struct merged *m, struct e
 	for (char *c = host; *c; c++)
 		if (*c == '/' || (unsigned char)*c <= ' ')
 			*c = '_';
-	if (asprintf(&name, "%s/%s-%s-%08" PRIx32 SUFFIX, folder, when, host, m->run) < 0) {
+	if (asprintf(&name, "%s/%s-%s-%09" PRIu64 "-%08" PRIx32 SUFFIX, folder, when, host,
+		     (uint64_t)(r->info.wall_time % 1000000000), m->run) < 0) {
 		error_memory(why);
 		name = NULL;
 	}
