@@ -20,6 +20,7 @@ struct get {
 	struct engine *engine;
 	const struct store_query *query;
 	struct rebuild *rebuild;
+	struct bytes samples;  /* the reply */
 	struct bytes contexts; /* the reply: unpacked contexts point into it */
 	struct unpacked *unpacked;
 	size_t n_unpacked;
@@ -345,22 +346,18 @@ static int get_sample(struct get *g, struct cursor *c)
 	return r;
 }
 
-static int get_samples(struct get *g)
+/* Asks before all else: of recordings that come in the meantime, there are no samples that lack
+ * their contexts. */
+static int ask_samples(struct get *g, struct cursor *c)
 {
-	struct bytes sql = {0}, reply = {0};
-	struct cursor c;
-	int r;
+	struct bytes sql = {0};
 
-	sql_format(&sql, "SELECT process, thread, event, context, sum(samples), "
-			 "sum(weight), toUInt64(min(time)) FROM ");
+	sql_format(&sql, "SELECT process, thread, event, context, sum(samples), sum(weight), "
+			 "toUInt64(min(time)) FROM ");
 	put_samples(g, &sql);
 	sql_format(&sql, " GROUP BY process, thread, event, context "
 			 "ORDER BY process, thread, event, context");
-	r = sql_ask(g->engine, &sql, &reply, &c, g->why);
-	while (!r && c.at < c.end)
-		r = get_sample(g, &c);
-	bytes_free(&reply);
-	return r;
+	return sql_ask(g->engine, &sql, &g->samples, c, g->why);
 }
 
 FILE *sql_get(struct engine *e, const struct store_query *q, void (*note)(const char *text),
@@ -369,9 +366,11 @@ FILE *sql_get(struct engine *e, const struct store_query *q, void (*note)(const 
 	struct get g = {.engine = e, .query = q, .rebuild = rebuild_new(), .why = why};
 	struct rebuild_missing missing;
 	FILE *file = NULL;
+	struct cursor samples = {0};
 	char text[256];
 	int r = g.rebuild ? schema_check(e, why) : -ENOMEM;
 
+	r = r ? r : ask_samples(&g, &samples);
 	r = r ? r : get_info(&g);
 	r = r ? r : get_events(&g);
 	r = r ? r : get_contexts(&g);
@@ -380,7 +379,8 @@ FILE *sql_get(struct engine *e, const struct store_query *q, void (*note)(const 
 			       get_module);
 	r = r ? r
 	      : get_of_modules(&g, STORE_SYMBOLS, "module, address, frames", "module", get_symbol);
-	r = r ? r : get_samples(&g);
+	while (!r && samples.at < samples.end)
+		r = get_sample(&g, &samples);
 	if (!r) {
 		missing = rebuild_missing(g.rebuild);
 		if (missing.contexts || missing.modules) {
@@ -395,6 +395,7 @@ FILE *sql_get(struct engine *e, const struct store_query *q, void (*note)(const 
 		error_memory(why);
 	}
 	rebuild_free(g.rebuild);
+	bytes_free(&g.samples);
 	bytes_free(&g.contexts);
 	free(g.unpacked);
 	id_map_free(&g.by_key);
