@@ -217,6 +217,14 @@ static char *url_part(CURLU *u, CURLUPart part, const char *variable)
 	return value && *value ? strdup(value) : NULL;
 }
 
+/* What messages may say of a URL behind its scheme. */
+static const char *behind_password(const char *url)
+{
+	const char *at = strrchr(url, '@');
+
+	return at ? at + 1 : strstr(url, "://") + strlen("://");
+}
+
 static int parse_url(struct http *h, const char *url, bool tls, struct error *why)
 {
 	CURLU *u = curl_url();
@@ -227,8 +235,9 @@ static int parse_url(struct http *h, const char *url, bool tls, struct error *wh
 		return error_memory(why);
 	if (curl_url_set(u, CURLUPART_URL, url, CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK)
 		r = error_set(why, -EINVAL,
-			      "cannot use %s: it is no URL; write clickhouse://HOST:PORT/DATABASE",
-			      url);
+			      "cannot use %.*s://%s: it is no URL; write "
+			      "clickhouse://HOST:PORT/DATABASE",
+			      (int)(strstr(url, "://") - url), url, behind_password(url));
 	if (!r) {
 		host = url_part(u, CURLUPART_HOST, NULL);
 		port = url_part(u, CURLUPART_PORT, NULL);
@@ -271,9 +280,9 @@ int engine_http_open(const char *url, struct engine **out, struct error *why)
 	if (!tls && strncmp(url, plain, strlen(plain)) != 0)
 		return error_set(
 			why, -EINVAL,
-			"cannot use %s: there is no such store; use a folder, chdb:FOLDER, "
+			"cannot use %.*s://%s: there is no such store; use a folder, chdb:FOLDER, "
 			"clickhouse://HOST/DATABASE or clickhouses://HOST/DATABASE",
-			url);
+			(int)(strstr(url, "://") - url), url, behind_password(url));
 	h = calloc(1, sizeof(*h));
 	if (!h)
 		return error_memory(why);

@@ -26,7 +26,8 @@ FILE *merged_file(int (*write)(const void *of, struct datafile_writer *w), const
 	} else {
 		r = write(of, w);
 		closed = datafile_flush(w);
-		if (r || closed)
+		/* The writer says of other failures that a part is saved. */
+		if (r == -EBADMSG)
 			error_set(why, r, "%s", datafile_writer_error(w));
 		r = r ? r : closed;
 		closed = datafile_writer_close(w);

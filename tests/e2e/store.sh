@@ -124,6 +124,10 @@ refused "-i and --from" "both say what to read" pcce-report -i run1.data --from=
 refused "a host that is not there" "cannot use clickhouse://127.0.0.1:1/pcce" \
 	pcce-report --from=clickhouse://127.0.0.1:1
 refused "a database with a strange name" "only letters" pcce-report "--from=clickhouse://localhost/a;b"
+refused "a URL that is none, without its password" "cannot use clickhouse://x:99999/y: it is no URL" \
+	pcce-report --from=clickhouse://user:hush@x:99999/y
+refused "an unknown kind, without its password" "cannot use http://x/y: there is no such store" \
+	pcce-push --to=http://user:hush@x/y run1.data
 PCCE_CHDB=/nowhere refused "no libchdb" "make chdb" pcce-push --to=chdb:x run1.data
 
 # ---- ClickHouse ----------------------------------------------------------------------------
