@@ -34,6 +34,9 @@ for f in "${recordings[@]}"; do
 done >stacks.tsv
 n=${#recordings[@]}
 
+word="LowCardinality(String) CODEC(ZSTD(1))"
+moment="DateTime64(9) CODEC(Delta, ZSTD(1))"
+host="concat('host', toString(h))"
 value="n * (1 + rand() % 4) * 52631578"
 chosen="cityHash64(h, k, i) % 100 < $SHARE"
 grid="(SELECT intDiv(number, $MINUTES) AS h, number % $MINUTES AS k, (h * 7 + k) % $n AS w
@@ -41,43 +44,50 @@ grid="(SELECT intDiv(number, $MINUTES) AS h, number % $MINUTES AS k, (h * 7 + k)
 sql "CREATE DATABASE other" \
 	"CREATE TABLE other.base (w UInt64, service String, stack Array(String), n UInt64, i UInt64)
 		ENGINE = MergeTree ORDER BY w" \
-	"INSERT INTO other.base SELECT w, service, JSONExtract(stack, 'Array(String)'), n, rowNumberInAllBlocks()
-		FROM file('$PWD/stacks.tsv', 'TSV', 'w UInt64, service String, stack String, n UInt64')" \
-	"CREATE TABLE other.in_rows (time DateTime64(9) CODEC(Delta, ZSTD(1)),
-		host LowCardinality(String) CODEC(ZSTD(1)), service LowCardinality(String) CODEC(ZSTD(1)),
-		event LowCardinality(String) CODEC(ZSTD(1)), stack Array(LowCardinality(String)) CODEC(ZSTD(1)),
+	"INSERT INTO other.base SELECT w, service, JSONExtract(stack, 'Array(String)'), n,
+			rowNumberInAllBlocks() FROM file('$PWD/stacks.tsv', 'TSV',
+			'w UInt64, service String, stack String, n UInt64')" \
+	"CREATE TABLE other.in_rows (time $moment,
+		host $word, service $word,
+		event $word,
+		stack Array(LowCardinality(String)) CODEC(ZSTD(1)),
 		value Int64 CODEC(ZSTD(1)))
 		ENGINE = MergeTree PARTITION BY toDate(time) ORDER BY (service, event, time)" \
-	"CREATE TABLE other.samples (service LowCardinality(String) CODEC(ZSTD(1)),
-		type LowCardinality(String) CODEC(ZSTD(1)), start DateTime64(9) CODEC(Delta, ZSTD(1)),
-		end DateTime64(9) CODEC(Delta, ZSTD(1)),
+	"CREATE TABLE other.samples (service $word,
+		type $word, start $moment,
+		end $moment,
 		labels Map(LowCardinality(String), String) CODEC(ZSTD(1)),
 		hash UInt64 CODEC(ZSTD(1)), value Int64 CODEC(ZSTD(1)))
 		ENGINE = MergeTree PARTITION BY toDate(start)
 		ORDER BY (service, type, toUnixTimestamp(start), toUnixTimestamp(end))" \
-	"CREATE TABLE other.stacks (service LowCardinality(String) CODEC(ZSTD(1)),
-		hash UInt64 CODEC(ZSTD(1)), seen DateTime64(9) CODEC(Delta, ZSTD(1)),
+	"CREATE TABLE other.stacks (service $word,
+		hash UInt64 CODEC(ZSTD(1)), seen $moment,
 		stack Array(String) CODEC(ZSTD(1)))
 		ENGINE = ReplacingMergeTree ORDER BY (service, hash)" \
-	"INSERT INTO other.in_rows SELECT toDateTime64(1800000000 + 60 * k, 9), concat('host', toString(h)),
-		service, 'cpu-clock', stack, $value FROM other.base AS b JOIN $grid ON b.w = g.w WHERE $chosen" \
+	"INSERT INTO other.in_rows SELECT toDateTime64(1800000000 + 60 * k, 9), $host,
+		service, 'cpu-clock', stack, $value
+		FROM other.base AS b JOIN $grid ON b.w = g.w WHERE $chosen" \
 	"INSERT INTO other.samples SELECT service, 'cpu', toDateTime64(1800000000 + 60 * k, 9),
-		toDateTime64(1800000060 + 60 * k, 9), map('host', concat('host', toString(h))),
-		cityHash64(stack), $value FROM other.base AS b JOIN $grid ON b.w = g.w WHERE $chosen" \
-	"INSERT INTO other.stacks SELECT service, cityHash64(stack), toDateTime64(1800000000, 9), stack
-		FROM other.base" || exit 1
+		toDateTime64(1800000060 + 60 * k, 9), map('host', $host),
+		cityHash64(stack), $value
+		FROM other.base AS b JOIN $grid ON b.w = g.w WHERE $chosen" \
+	"INSERT INTO other.stacks SELECT service, cityHash64(stack), toDateTime64(1800000000, 9),
+		stack FROM other.base" || exit 1
 
 sql "CREATE TABLE pcce.base AS pcce.samples ENGINE = MergeTree ORDER BY time" \
 	"INSERT INTO pcce.base SELECT * FROM pcce.samples FINAL" "TRUNCATE TABLE pcce.samples" \
 	"CREATE TABLE pcce.old AS pcce.recordings ENGINE = MergeTree ORDER BY time" \
-	"INSERT INTO pcce.old SELECT * FROM pcce.recordings FINAL" "TRUNCATE TABLE pcce.recordings" \
-	"INSERT INTO pcce.samples SELECT toDateTime(1800000000 + 60 * k), concat('host', toString(h)),
-		service, process, thread, build, event, context, 0, samples * (1 + rand() % 4) AS s, s * 52631578
-		FROM (SELECT *, samples AS n, rowNumberInAllBlocks() AS i, dense_rank() OVER (ORDER BY time) - 1 AS w
+	"INSERT INTO pcce.old SELECT * FROM pcce.recordings FINAL" \
+	"TRUNCATE TABLE pcce.recordings" \
+	"INSERT INTO pcce.samples SELECT toDateTime(1800000000 + 60 * k), $host,
+		service, process, thread, build, event, context, 0,
+		samples * (1 + rand() % 4) AS s, s * 52631578
+		FROM (SELECT *, samples AS n, rowNumberInAllBlocks() AS i,
+			dense_rank() OVER (ORDER BY time) - 1 AS w
 			FROM pcce.base) AS b JOIN $grid ON b.w = g.w WHERE $chosen" \
-	"INSERT INTO pcce.recordings SELECT toDateTime(1800000000 + 60 * k), concat('host', toString(h)),
-		0, number, event, frequency, period, sampler, command, kernel, flags, samples, lost, due_known,
-		due, merged, in_kernel, unwound, reused, copied
+	"INSERT INTO pcce.recordings SELECT toDateTime(1800000000 + 60 * k), $host,
+		0, number, event, frequency, period, sampler, command, kernel, flags, samples,
+		lost, due_known, due, merged, in_kernel, unwound, reused, copied
 		FROM (SELECT * FROM pcce.old LIMIT 1) AS o CROSS JOIN $grid" \
 	"DROP TABLE pcce.base" "DROP TABLE pcce.old" || exit 1
 for table in pcce.samples pcce.contexts pcce.symbols pcce.modules pcce.recordings other.in_rows \
@@ -86,14 +96,20 @@ for table in pcce.samples pcce.contexts pcce.symbols pcce.modules pcce.recording
 done
 sql "SELECT concat(database, '.', table) AS name, sum(rows), sum(data_compressed_bytes) AS disk,
 	sum(data_uncompressed_bytes), round(disk / sum(rows), 2) FROM system.parts
-	WHERE active AND (database = 'other' AND table != 'base' OR database = 'pcce') GROUP BY name ORDER BY name
+	WHERE active AND (database = 'other' AND table != 'base' OR database = 'pcce')
+	GROUP BY name ORDER BY name
 	FORMAT TSV" | awk -F '\t' '
-	BEGIN { printf "%-20s%12s%14s%16s%12s\n", "table", "rows", "bytes on disk", "uncompressed", "bytes a row" }
-	{ printf "%-20s%12d%14d%16d%12.2f\n", $1, $2, $3, $4, $5; rows[$1] = $2; disk[$1] = $3; raw[$1] = $4 }
+	BEGIN {
+		printf "%-20s%12s%14s%16s%12s\n", "table", "rows", "bytes on disk",
+			"uncompressed", "bytes a row"
+	}
+	{ printf "%-20s%12d%14d%16d%12.2f\n", $1, $2, $3, $4, $5 }
+	{ rows[$1] = $2; disk[$1] = $3; raw[$1] = $4 }
 	END {
 		samples = "other.samples"
 		print ""
-		printf "%-44s%10s%16s\n", "bytes a sample, with all tables", "on disk", "uncompressed"
+		printf "%-44s%10s%16s\n", "bytes a sample, with all tables", "on disk",
+			"uncompressed"
 		n = rows["pcce.samples"]
 		for (t in rows) if (t ~ /^pcce/) { d += disk[t]; u += raw[t] }
 		printf "%-44s%10.2f%16.2f\n", "pcce: contexts, once for all", d / n, u / n
@@ -106,7 +122,8 @@ sql "SELECT concat(database, '.', table) AS name, sum(rows), sum(data_compressed
 	}'
 
 echo
-service=$(sql "SELECT service FROM pcce.samples GROUP BY service ORDER BY count() DESC LIMIT 1 FORMAT TSV")
+service=$(sql "SELECT service FROM pcce.samples GROUP BY service ORDER BY count() DESC LIMIT 1
+	FORMAT TSV")
 seconds() { # NAME COMMAND...
 	local begin=$EPOCHREALTIME
 	"${@:2}" >answer || exit 1
@@ -114,9 +131,11 @@ seconds() { # NAME COMMAND...
 		'BEGIN { printf "%-52s%7.2f s%8d rows\n", name, end - begin, n }'
 }
 echo "the contexts of a service ($service) on all hosts, all day; with the start of the library:"
-seconds "pcce pull" pcce-pull --from="$store" --since=2027-01-01 --where="service = '$service'" -o day.data
+seconds "pcce pull" pcce-pull --from="$store" --since=2027-01-01 \
+	--where="service = '$service'" -o day.data
 seconds "pcce report, folded" pcce-report -i day.data --format=folded
-seconds "hashes of stacks" sql "SELECT stack, v FROM (SELECT hash, sum(value) AS v FROM other.samples
+seconds "hashes of stacks" sql "SELECT stack, v FROM
+	(SELECT hash, sum(value) AS v FROM other.samples
 	WHERE service = '$service' GROUP BY hash) AS s JOIN other.stacks AS k ON k.hash = s.hash
 	WHERE k.service = '$service' FORMAT TSV"
 seconds "stacks in rows" sql "SELECT stack, sum(value) FROM other.in_rows WHERE service = '$service'

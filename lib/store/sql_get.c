@@ -20,8 +20,9 @@ struct get {
 	struct engine *engine;
 	const struct store_query *query;
 	struct rebuild *rebuild;
-	struct bytes samples;  /* the reply */
-	struct bytes contexts; /* the reply: unpacked contexts point into it */
+	struct bytes samples; /* the reply */
+	struct bytes *packed; /* replies: unpacked contexts point into them */
+	size_t n_packed;
 	struct unpacked *unpacked;
 	size_t n_unpacked;
 	struct id_map by_key;	   /* of unpacked */
@@ -242,20 +243,84 @@ static int get_context(struct get *g, struct cursor *c, struct id_map *noted)
 	return note_modules(g, u, noted);
 }
 
+/* A row of the reply to ask_samples(). */
+struct sample_row {
+	const uint8_t *text[3]; /* process, thread, event: n bytes each */
+	size_t n[3];
+	const void *key;
+	uint64_t samples, weight, time;
+};
+
+static int read_row(const struct get *g, struct cursor *c, struct sample_row *row)
+{
+	for (int i = 0; i < 3; i++)
+		row->text[i] = cursor_string(c, &row->n[i]);
+	row->key = cursor_get(c, STORE_KEY_SIZE);
+	row->samples = cursor_u64(c);
+	row->weight = cursor_u64(c);
+	row->time = cursor_u64(c) * 1000000000;
+	return c->bad ? fail_reply(g) : 0;
+}
+
+static struct cursor rows_of_samples(const struct get *g)
+{
+	return (struct cursor){.at = g->samples.data, .end = g->samples.data + g->samples.n};
+}
+
+/* Lists the keys of the samples. */
+static int list_keys(const struct get *g, struct store_key **keys, size_t *n)
+{
+	struct cursor c = rows_of_samples(g);
+	struct id_map seen = {0};
+	struct sample_row row;
+	int r = 0;
+
+	while (!r && c.at < c.end) {
+		uint64_t words[ID_MAP_WORDS] = {0};
+		struct id_map_entry *e;
+
+		r = read_row(g, &c, &row);
+		if (r)
+			break;
+		memcpy(words, row.key, STORE_KEY_SIZE);
+		e = id_map_find(&seen, words);
+		if (!e || array_grow(keys, *n, sizeof(**keys))) {
+			r = -ENOMEM;
+		} else if (!e->number) {
+			id_map_fill(&seen, e, words, 0);
+			memcpy(&(*keys)[(*n)++], row.key, STORE_KEY_SIZE);
+		}
+	}
+	id_map_free(&seen);
+	return r;
+}
+
+/* Asks by keys: to ask for the contexts of the samples would look for the samples again. */
 static int get_contexts(struct get *g)
 {
+	struct store_key *keys = NULL;
 	struct id_map noted = {0};
-	struct bytes sql = {0};
-	struct cursor c;
-	int r;
+	size_t n = 0;
+	int r = list_keys(g, &keys, &n);
 
-	sql_format(&sql, "SELECT key, packed FROM %s.%s WHERE key IN (SELECT context FROM ",
-		   g->engine->database, schema_table(STORE_CONTEXTS));
-	put_samples(g, &sql);
-	sql_format(&sql, ")");
-	r = sql_ask(g->engine, &sql, &g->contexts, &c, g->why);
-	while (!r && c.at < c.end)
-		r = get_context(g, &c, &noted);
+	for (size_t i = 0; i < n && !r; i += SQL_KEYS) {
+		size_t some = n - i < SQL_KEYS ? n - i : SQL_KEYS;
+		struct bytes sql = {0};
+		struct cursor c;
+
+		if (array_grow(&g->packed, g->n_packed, sizeof(*g->packed))) {
+			r = -ENOMEM;
+			break;
+		}
+		g->packed[g->n_packed] = (struct bytes){0};
+		sql_format(&sql, "SELECT key, packed FROM %s.%s WHERE key IN ", g->engine->database,
+			   schema_table(STORE_CONTEXTS));
+		sql_keys(&sql, keys + i, some, sizeof(*keys));
+		r = sql_ask(g->engine, &sql, &g->packed[g->n_packed++], &c, g->why);
+		while (!r && c.at < c.end)
+			r = get_context(g, &c, &noted);
+	}
+	free(keys);
 	id_map_free(&noted);
 	return r;
 }
@@ -316,48 +381,55 @@ static int get_of_modules(struct get *g, enum store_table t, const char *columns
 
 /* ---- samples --------------------------------------------------------------------- */
 
-static int get_sample(struct get *g, struct cursor *c)
+static int get_sample(struct get *g, const struct sample_row *row)
 {
 	uint64_t words[ID_MAP_WORDS] = {0};
-	char *text[3];
 	struct id_map_entry *e;
-	const void *key;
-	struct rebuild_sample s;
+	char *text[3];
 	int r = -ENOMEM;
 
 	for (int i = 0; i < 3; i++)
-		text[i] = cursor_text(c);
-	key = cursor_get(c, STORE_KEY_SIZE);
-	s = (struct rebuild_sample){text[0], text[1], text[2], 0, 0, 0};
-	s.samples = cursor_u64(c);
-	s.weight = cursor_u64(c);
-	s.time = cursor_u64(c) * 1000000000;
-	if (c->bad) {
-		r = fail_reply(g);
-	} else if (text[0] && text[1] && text[2]) {
-		memcpy(words, key, STORE_KEY_SIZE);
-		e = id_map_find(&g->by_key, words);
-		if (e)
-			r = rebuild_add_sample(g->rebuild, &s,
-					       e->number ? &g->unpacked[e->number - 1] : NULL);
+		text[i] = strndup((const char *)row->text[i], row->n[i]);
+	memcpy(words, row->key, STORE_KEY_SIZE);
+	e = id_map_find(&g->by_key, words);
+	if (e && text[0] && text[1] && text[2]) {
+		const struct rebuild_sample s = {text[0],      text[1],	    text[2],
+						 row->samples, row->weight, row->time};
+
+		r = rebuild_add_sample(g->rebuild, &s,
+				       e->number ? &g->unpacked[e->number - 1] : NULL);
 	}
 	for (int i = 0; i < 3; i++)
 		free(text[i]);
 	return r;
 }
 
+static int get_samples(struct get *g)
+{
+	struct cursor c = rows_of_samples(g);
+	struct sample_row row;
+	int r = 0;
+
+	while (!r && c.at < c.end) {
+		r = read_row(g, &c, &row);
+		r = r ? r : get_sample(g, &row);
+	}
+	return r;
+}
+
 /* Asks before all else: of recordings that come in the meantime, there are no samples that lack
  * their contexts. */
-static int ask_samples(struct get *g, struct cursor *c)
+static int ask_samples(struct get *g)
 {
 	struct bytes sql = {0};
+	struct cursor c;
 
 	sql_format(&sql, "SELECT process, thread, event, context, sum(samples), sum(weight), "
 			 "toUInt64(min(time)) FROM ");
 	put_samples(g, &sql);
 	sql_format(&sql, " GROUP BY process, thread, event, context "
 			 "ORDER BY process, thread, event, context");
-	return sql_ask(g->engine, &sql, &g->samples, c, g->why);
+	return sql_ask(g->engine, &sql, &g->samples, &c, g->why);
 }
 
 FILE *sql_get(struct engine *e, const struct store_query *q, void (*note)(const char *text),
@@ -366,11 +438,10 @@ FILE *sql_get(struct engine *e, const struct store_query *q, void (*note)(const 
 	struct get g = {.engine = e, .query = q, .rebuild = rebuild_new(), .why = why};
 	struct rebuild_missing missing;
 	FILE *file = NULL;
-	struct cursor samples = {0};
 	char text[256];
 	int r = g.rebuild ? schema_check(e, why) : -ENOMEM;
 
-	r = r ? r : ask_samples(&g, &samples);
+	r = r ? r : ask_samples(&g);
 	r = r ? r : get_info(&g);
 	r = r ? r : get_events(&g);
 	r = r ? r : get_contexts(&g);
@@ -379,8 +450,7 @@ FILE *sql_get(struct engine *e, const struct store_query *q, void (*note)(const 
 			       get_module);
 	r = r ? r
 	      : get_of_modules(&g, STORE_SYMBOLS, "module, address, frames", "module", get_symbol);
-	while (!r && samples.at < samples.end)
-		r = get_sample(&g, &samples);
+	r = r ? r : get_samples(&g);
 	if (!r) {
 		missing = rebuild_missing(g.rebuild);
 		if (missing.contexts || missing.modules) {
@@ -396,7 +466,9 @@ FILE *sql_get(struct engine *e, const struct store_query *q, void (*note)(const 
 	}
 	rebuild_free(g.rebuild);
 	bytes_free(&g.samples);
-	bytes_free(&g.contexts);
+	for (size_t i = 0; i < g.n_packed; i++)
+		bytes_free(&g.packed[i]);
+	free(g.packed);
 	free(g.unpacked);
 	id_map_free(&g.by_key);
 	free(g.modules);

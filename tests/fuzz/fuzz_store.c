@@ -40,7 +40,7 @@ static void read_back(FILE *file)
 
 static void use_context(struct rebuild *b, const void *data, size_t size)
 {
-	const struct rebuild_sample s = {"program", "thread", "", "cycles", 1, 2, 3};
+	const struct rebuild_sample s = {"program", "thread", "cycles", 1, 2, 3};
 	struct unpacked u;
 	struct error why;
 	FILE *file;
