@@ -48,9 +48,12 @@ int choose_sampler(const struct record_options *o, struct sampler_config *config
 	int err;
 
 	for (uint32_t i = 0; i < config->n_events; i++) {
-		err = perf_event_check(config, config->events[i].name, &why);
+		const char *name = config->events[i].name;
+
+		/* event_list_complete() adds events of allocations, which perf does not know. */
+		err = perf_event_is_allocations(name) ? 0 : perf_event_check(config, name, &why);
 		if (err) {
-			say("cannot record %s: %s", config->events[i].name, why.text);
+			say("cannot record %s: %s", name, why.text);
 			return err;
 		}
 	}
