@@ -235,6 +235,8 @@ $(O)/bin/pcce-report: $(addprefix $(O)/obj/tools/,report_options.o store_options
 
 $(O)/bin/pcce-pull: $(O)/obj/tools/store_options.o
 
+$(O)/bin/pcce-record $(O)/bin/pcce-top: $(O)/obj/tools/sample_options.o
+
 $(O)/bin/pcce-gcc: $(O)/obj/tools/gcc_args.o
 
 $(CMD_LINKS): $(O)/bin/pcce-gcc

@@ -25,7 +25,7 @@ oracle: $(ORACLES)                              ## the single-stepper
 $(O)/tests/unit/%: $(O)/obj/tests/unit/%.o $(UNIT_COMMON:%.c=$(O)/obj/%.o) $(TOOLLIB)
 	$(link_tool)
 
-$(RESTORING): $(O)/obj/restore/tools/pcce-record.o $(TOOLLIB)
+$(RESTORING): $(O)/obj/restore/tools/pcce-record.o $(O)/obj/tools/sample_options.o $(TOOLLIB)
 	$(link_tool)
 
 $(O)/tests/oracle/step: $(ORACLE_SRC:%.c=$(O)/obj/%.o) $(TOOLLIB)

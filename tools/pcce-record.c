@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Records a program: the command line of pcce-record. lib/record does the work. */
 #include <argp.h>
-#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -9,7 +8,6 @@
 #include <sys/stat.h>
 
 #include "api/expression.h"
-#include "base/array.h"
 #include "base/help_list.h"
 #include "base/message.h"
 #include "base/neighbour.h"
@@ -17,10 +15,10 @@
 #include "hot/parameters.h"
 #include "record/record.h"
 #include "record/system_limits.h"
-#include "record/targets.h"
 #include "filter/reuse.h"
 #include "sampler/event_list.h"
 #include "sampler/perf_event.h"
+#include "tools/sample_options.h"
 
 #ifndef PCCE_VERSION
 #define PCCE_VERSION "unknown"
@@ -146,20 +144,6 @@ static const char doc[] =
 	"failed.\n\n"
 	"pcce-report shows the result.";
 
-static unsigned long long option_number(struct argp_state *state, const char *option,
-					const char *arg, unsigned long long max)
-{
-	unsigned long long n;
-	char *end;
-
-	errno = 0;
-	n = strtoull(arg, &end, 10);
-	if (errno || end == arg || *end || *arg == '-' || !n || n > max)
-		message_usage(state, "cannot use --%s=%s: it must be a number from 1 to %llu",
-			      option, arg, max);
-	return n;
-}
-
 /* Returns the number of a signal: a number, or a name with or without SIG. */
 static int signal_number(const char *arg)
 {
@@ -194,22 +178,6 @@ static int option_signal(struct argp_state *state, const char *arg)
 			   "without, for example WINCH, URG, USR2 or RTMIN+5",
 			   arg);
 	return sig;
-}
-
-/* Adds an argument of -p. */
-static void option_pid(struct argp_state *state, struct record_options *o, const char *arg)
-{
-	static const char **targets;
-
-	if (!targets_are_named(arg))
-		message_usage(state,
-			      "cannot use -p %s: it must be numbers of processes or names of "
-			      "commands, with commas between them",
-			      arg);
-	if (array_grow(&targets, o->n_targets, sizeof(*targets)))
-		message_usage(state, "out of memory");
-	targets[o->n_targets++] = arg;
-	o->targets = targets;
 }
 
 static uint64_t option_duration(struct argp_state *state, const char *arg)
@@ -379,16 +347,16 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 		      key == OPT_VERIFY;
 	switch (key) {
 	case 'F':
-		rate.frequency = option_number(state, "frequency", arg, EVENT_FREQUENCY_MAX);
+		rate.frequency = sample_option_number(state, "frequency", arg, EVENT_FREQUENCY_MAX);
 		break;
 	case 'c':
-		rate.period = option_number(state, "count", arg, EVENT_PERIOD_MAX);
+		rate.period = sample_option_number(state, "count", arg, EVENT_PERIOD_MAX);
 		break;
 	case OPT_COUNT:
 		if (!arg || !strcmp(arg, "calls"))
 			o->count = true;
 		else
-			rate.period = option_number(state, "count", arg, EVENT_PERIOD_MAX);
+			rate.period = sample_option_number(state, "count", arg, EVENT_PERIOD_MAX);
 		o->sampled |= rate.period != 0;
 		break;
 	case OPT_ENGINE:
@@ -421,7 +389,7 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 		o->output = arg;
 		break;
 	case 'p':
-		option_pid(state, o, arg);
+		sample_option_target(state, o, arg);
 		break;
 	case 'a':
 		o->system = &whole_system;

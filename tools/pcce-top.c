@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Shows what runs now: the command line of pcce-top. lib/top does the work. */
 #include <argp.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/help_list.h"
 #include "base/message.h"
 #include "sampler/event_list.h"
 #include "sampler/perf_event.h"
-#include "record/targets.h"
+#include "tools/sample_options.h"
 #include "top/top.h"
 
 const char *argp_program_version = "pcce-top " PCCE_VERSION;
@@ -64,20 +62,6 @@ struct arguments {
 	uint64_t frequency, period;
 };
 
-static uint64_t top_number(struct argp_state *state, const char *option, const char *arg,
-			   uint64_t max)
-{
-	char *end;
-	unsigned long long n;
-
-	errno = 0;
-	n = strtoull(arg, &end, 10);
-	if (errno || end == arg || *end || *arg == '-' || !n || n > max)
-		message_usage(state, "cannot use -%s %s: it must be a number from 1 to %llu",
-			      option, arg, (unsigned long long)max);
-	return n;
-}
-
 static uint64_t top_time(struct argp_state *state, const char *option, const char *arg)
 {
 	char *end;
@@ -106,21 +90,6 @@ static const struct format *top_format(struct argp_state *state, const char *arg
 		      "folded, json or jsonl",
 		      arg);
 	return NULL;
-}
-
-static void top_target(struct argp_state *state, struct record_options *o, const char *arg)
-{
-	static const char **targets;
-
-	if (!targets_are_named(arg))
-		message_usage(state,
-			      "cannot use -p %s: it must be numbers of processes or names of "
-			      "commands, with commas between them",
-			      arg);
-	if (array_grow(&targets, o->n_targets, sizeof(*targets)))
-		message_usage(state, "out of memory");
-	targets[o->n_targets++] = arg;
-	o->targets = targets;
 }
 
 /* Refuses options that contradict each other, and chooses defaults. */
@@ -169,16 +138,16 @@ static error_t parse_top_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'p':
-		top_target(state, &a->record, arg);
+		sample_option_target(state, &a->record, arg);
 		break;
 	case 'a':
 		a->record.system = &whole_system;
 		break;
 	case 'F':
-		a->frequency = top_number(state, "F", arg, EVENT_FREQUENCY_MAX);
+		a->frequency = sample_option_number(state, "frequency", arg, EVENT_FREQUENCY_MAX);
 		break;
 	case 'c':
-		a->period = top_number(state, "c", arg, EVENT_PERIOD_MAX);
+		a->period = sample_option_number(state, "count", arg, EVENT_PERIOD_MAX);
 		break;
 	case OPT_OFF_CPU:
 	case OPT_WALL:
@@ -198,7 +167,7 @@ static error_t parse_top_option(int key, char *arg, struct argp_state *state)
 		a->top.batch = true;
 		break;
 	case 'n':
-		a->top.turns = top_number(state, "n", arg, 1000000000);
+		a->top.turns = sample_option_number(state, "iterations", arg, 1000000000);
 		break;
 	case OPT_FORMAT:
 		a->top.format = top_format(state, arg);
