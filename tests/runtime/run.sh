@@ -122,7 +122,8 @@ if $CC $flags -O2 "$here/self_target.c" -o "$scratch/self_target" $runtime 2>"$s
 	$CC $flags -D_GNU_SOURCE= -fsanitize=address,undefined "$here"/{test_self,tap}.c \
 		"$top"/lib/base/{array,error,similar}.c \
 		"$top"/lib/sampler/{self,self_allocations,self_directory,perf_event}.c \
-		"$top"/lib/sampler/{bus_guard,pidns}.c -o "$scratch/test_self" 2>>"$scratch/err"; then
+		"$top"/lib/sampler/{bus_guard,pidns}.c "$out/obj/libpcce-tools.a" \
+		"${tool_libraries[@]}" -o "$scratch/test_self" 2>>"$scratch/err"; then
 	run_tap test_self "$scratch/test_self" "$scratch" "$lib/libpcce-verify.so"
 else
 	not_ok "test_self builds" "$scratch/err"
