@@ -659,7 +659,7 @@ static __always_inline int fill_sample(void *ctx, struct event_context *event,
 	     (copy_stacks & SAMPLER_COPY_OUTSIDE && !page))) {
 		copy.from = sp & -(__u64)PCCE_STACK_BLOCK;
 		copy.end = sp & 7 ? 0
-				  : pcce_stack_end(sp, task->mm->start_stack, fsbase,
+				  : pcce_stack_end(sp, task->mm->start_stack, task->thread.fsbase,
 						   *(volatile __u32 *)&stack_bytes, !page);
 		copy.at = at + HEAD + (__u64)stack.n_entries * sizeof(struct pcce_entry) +
 			  (__u64)n_segments * sizeof(struct pcce_segment);
@@ -714,7 +714,7 @@ static __always_inline int fill_sample(void *ctx, struct event_context *event,
 	out->n_below = stack.n_below;
 	out->n_stack = n_stack;
 	out->event = event_number + (moment ? moment->holder : 0);
-	out->cpu = cpu;
+	out->cpu = index / SAMPLER_SEGMENTS;
 	out->sp = sp;
 	out->below = stack.below;
 	out->kip = kip;
