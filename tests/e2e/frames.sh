@@ -170,7 +170,7 @@ fi
 
 # It unwinds each stack in both ways.
 build_with_tools compare -D_GNU_SOURCE -DPCCE_RESTORE -Dreuse_frames=compare_frames \
-	"$top/tests/e2e/frames/compare.c" "$top/tools/pcce-record.c"
+	"$top/tests/e2e/frames/compare.c" "$top"/tools/{pcce-record,sample_options}.c
 compared() { # NAME COMPARED
 	local samples frames differ
 	check "$1: all samples have the same frames in both builds" grep -q ' 0 differ$' "$2"
