@@ -83,7 +83,7 @@ exact_in() {
 	# Other frames are those of the C library below these.  Before main(), there is only that.
 	contexts=$(pcce-report -q -i "$data" --pid="$command" --format=folded --no-kernel --no-inline |
 		sed 's/ [0-9]*$//' |
-		grep -v '^\[thread without pcce\]' | grep -e main -e outer -e inner -e nap -e spin |
+		grep -v '^\[thread without pcce\]' | grep -E '(^|;)(main|outer|inner|nap|spin)(;|$)' |
 		grep -Ev "^(main|main;outer|main;outer;(inner|nap)|${spun})(;[^;]*clock_gettime[^;]*|;\[[^;]*\]|;_*([Ff]ork|[Ee]xit|wait|usleep|clone|setsid|access|nanosleep|clock_nanosleep|open|atof|strto[a-z_]*|strcmp)[^;]*)*$" |
 		head -n 5)
 	is "$name: contexts" "$contexts" ""
