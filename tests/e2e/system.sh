@@ -80,12 +80,18 @@ exact_in() {
 	fi
 	ok "$name: at least $least samples, all exact"
 	echo "#   $exact exact samples"
-	# Other frames are those of the C library below these.  Before main(), there is only that.
+	# Frames of the C library and the loader are below these, and alone before main().
 	contexts=$(pcce-report -q -i "$data" --pid="$command" --format=folded --no-kernel --no-inline |
-		sed 's/ [0-9]*$//' |
-		grep -v '^\[thread without pcce\]' | grep -E '(^|;)(main|outer|inner|nap|spin)(;|$)' |
-		grep -Ev "^(main|main;outer|main;outer;(inner|nap)|${spun})(;[^;]*clock_gettime[^;]*|;\[[^;]*\]|;_*([Ff]ork|[Ee]xit|wait|usleep|clone|setsid|access|nanosleep|clock_nanosleep|open|atof|strto[a-z_]*|strcmp)[^;]*)*$" |
-		head -n 5)
+		sed 's/ [0-9]*$//' | grep -v '^\[thread without pcce\]' | awk -F ';' '
+		{
+			context = other = ""
+			for (i = 1; i <= NF; i++)
+				if ($i ~ /^(main|outer|inner|nap|spin)$/)
+					context = context (context == "" ? "" : ";") other $i
+				else
+					other = "? "
+			if (context != "") print context
+		}' | sort -u | grep -Evx "main|main;outer|main;outer;(inner|nap)|$spun")
 	is "$name: contexts" "$contexts" ""
 }
 
