@@ -2,7 +2,6 @@
 /* Makes a recording of what a store has: the command line of pcce-pull. lib/store does the work. */
 #include <argp.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -65,30 +64,6 @@ static const struct argp argp = {
 	       "two weeks.",
 };
 
-/* 0 or -errno. */
-static int copy_to(const char *path, FILE *from, struct error *why)
-{
-	static char buffer[1 << 16];
-	struct output_file file;
-	FILE *out;
-	size_t n;
-	int r;
-
-	r = output_file_create(&file, path, OUTPUT_RECORDING, why);
-	if (r)
-		return r;
-	out = fdopen(file.fd, "w");
-	while (out && (n = fread(buffer, 1, sizeof(buffer), from)))
-		if (fwrite(buffer, 1, n, out) != n)
-			break;
-	r = !out || ferror(from) || ferror(out) || fflush(out) ? -(errno ? errno : EIO) : 0;
-	r = r ? r : output_file_commit(&file);
-	output_file_discard(&file);
-	if (out)
-		fclose(out);
-	return r ? error_set(why, r, "%s", strerror(-r)) : 0;
-}
-
 static void print_pull_note(const char *text)
 {
 	message(NULL, "%s", text);
@@ -111,7 +86,7 @@ int main(int argc, char **argv)
 		message(NULL, "%s", why.text);
 		return 1;
 	}
-	r = copy_to(a.output, file, &why);
+	r = output_file_copy(file, a.output, OUTPUT_RECORDING, &why);
 	if (r)
 		message(NULL, "cannot write %s: %s", a.output, why.text);
 	fclose(file);

@@ -316,6 +316,38 @@ static int close_stream(void *cookie)
 	return close(o->fd);
 }
 
+/* 0 or -errno. */
+static int copy_bytes(FILE *from, int to)
+{
+	static char buffer[1 << 16];
+	size_t n;
+
+	rewind(from);
+	while ((n = fread(buffer, 1, sizeof(buffer), from)))
+		for (size_t done = 0; done < n;) {
+			ssize_t put = write(to, buffer + done, n - done);
+
+			if (put < 0 && errno != EINTR)
+				return -errno;
+			done += put < 0 ? 0 : (size_t)put;
+		}
+	return ferror(from) ? -EIO : 0;
+}
+
+int output_file_copy(FILE *from, const char *path, enum output_kind kind, struct error *why)
+{
+	struct output_file o;
+	int r = output_file_create(&o, path, kind, why);
+
+	if (r)
+		return r;
+	r = copy_bytes(from, o.fd);
+	r = r ? r : output_file_commit(&o);
+	output_file_discard(&o);
+	close(o.fd);
+	return r ? error_set(why, r, "%s", strerror(-r)) : 0;
+}
+
 int output_stream_open(struct output_file *o, const char *path, FILE **out, struct error *why)
 {
 	int r = output_file_create(o, path ? path : "-", OUTPUT_REPORT, why);

@@ -42,6 +42,10 @@ int output_file_commit(struct output_file *o);
 /* Releases o, and removes a file that is not committed; does not close fd. */
 void output_file_discard(struct output_file *o);
 
+/* Copies a file from its beginning into a new one. 0, or -errno with a reason in why, as
+ * output_file_create(). */
+int output_file_copy(FILE *from, const char *path, enum output_kind kind, struct error *why);
+
 /* Opens a stream for a report: to a new file, or to standard output if path is NULL. 0, or -errno
  * as output_file_create(). o must stay where it is until the stream is closed. */
 int output_stream_open(struct output_file *o, const char *path, FILE **out, struct error *why);

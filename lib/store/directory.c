@@ -2,14 +2,12 @@
 /* See directory.h. */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 #include "base/array.h"
 #include "base/output_file.h"
 #include "store/directory.h"
@@ -44,27 +42,9 @@ static char *name_recording(const char *folder, const struct merged *m, struct e
 	return name;
 }
 
-static int copy_file(FILE *from, int to)
-{
-	static char buffer[1 << 16];
-	size_t n;
-
-	rewind(from);
-	while ((n = fread(buffer, 1, sizeof(buffer), from)))
-		for (size_t done = 0; done < n;) {
-			ssize_t put = write(to, buffer + done, n - done);
-
-			if (put < 0 && errno != EINTR)
-				return -errno;
-			done += put < 0 ? 0 : (size_t)put;
-		}
-	return ferror(from) ? -EIO : 0;
-}
-
 int directory_put(const char *folder, const struct merged *m, struct error *why)
 {
 	char *path = name_recording(folder, m, why);
-	struct output_file out;
 	struct stat st;
 	int r;
 
@@ -80,14 +60,7 @@ int directory_put(const char *folder, const struct merged *m, struct error *why)
 		free(path);
 		return 0;
 	}
-	r = output_file_create(&out, path, OUTPUT_RECORDING, why);
-	if (!r) {
-		r = copy_file(m->file, out.fd);
-		r = r ? r : output_file_commit(&out);
-		output_file_discard(&out);
-		close(out.fd);
-		error_set(why, 0, "%s", r ? strerror(-r) : "");
-	}
+	r = output_file_copy(m->file, path, OUTPUT_RECORDING, why);
 	if (r) {
 		const struct error reason = *why;
 

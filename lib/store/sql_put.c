@@ -30,7 +30,7 @@ struct put_module {
 };
 
 struct put_symbol {
-	uint32_t module, n; /* n: frames */
+	uint32_t module;
 	uint64_t vaddr;
 	size_t at, size; /* in put.frames */
 };
@@ -157,7 +157,6 @@ static int take_symbol(struct stream *s, const struct pcce_rec_symbol *rec, cons
 	bytes_put_u32(&p->frames, rec->flags);
 	bytes_put_text(&p->frames, function);
 	bytes_put_text(&p->frames, file);
-	last->n++;
 	last->size = p->frames.n - last->at;
 	return p->frames.failed ? -ENOMEM : 0;
 }
