@@ -30,3 +30,23 @@ describe_machine() {
 	echo "load when done (1, 5, 15 minutes): $(cut -d ' ' -f 1-3 /proc/loadavg);" \
 		"stolen time since boot: $stolen"
 }
+
+# time_recorders WORD [UNIT]: calls `run RECORDER` for each of $recorders, ROUNDS times by turns.
+# It prints the least and the median of what a run says in a line "WORD NUMBER".
+time_recorders() {
+	local i recorder
+	for ((i = 0; i < ROUNDS; i++)); do
+		for recorder in $recorders; do
+			if ! run "$recorder" >"log.$recorder" 2>&1; then
+				cat "log.$recorder" >&2
+				exit 1
+			fi
+			sed -n "s/^$1 //p" "log.$recorder" >>"ns.$recorder"
+		done
+	done
+	printf '%-10s %8s %8s%s\n' recorder least median "${2:+  $2}"
+	for recorder in $recorders; do
+		sort -n "ns.$recorder" | awk -v recorder="$recorder" '{ v[NR] = $1 }
+			END { printf "%-10s %8d %8d\n", recorder, v[1], v[int((NR + 1) / 2)] }'
+	done
+}

@@ -36,17 +36,6 @@ run() { # RECORDER: runs the program with it
 }
 
 recorders="nothing empty lock off-cpu"
-for ((i = 0; i < ROUNDS; i++)); do
-	for recorder in $recorders; do
-		run "$recorder" >"log.$recorder" 2>&1 || { cat "log.$recorder" >&2; exit 1; }
-		sed -n 's/^turn //p' "log.$recorder" >>"ns.$recorder"
-	done
-done
-median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
-printf '%-10s %8s %8s  ns of CPU time a turn\n' recorder least median
-for recorder in $recorders; do
-	printf '%-10s %8d %8d\n' "$recorder" "$(sort -n "ns.$recorder" | head -n 1)" \
-		"$(median <"ns.$recorder")"
-done
+time_recorders turn "ns of CPU time a turn"
 pcce-report -q -i lock.data --format=locks
 describe_machine

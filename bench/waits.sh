@@ -60,18 +60,7 @@ else
 	recorders+=" bcc"
 fi
 
-for ((i = 0; i < ROUNDS; i++)); do
-	for recorder in $recorders; do
-		run "$recorder" >"log.$recorder" 2>&1 || { cat "log.$recorder" >&2; exit 1; }
-		sed -n 's/^switch //p' "log.$recorder" >>"ns.$recorder"
-	done
-done
-median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
-printf '%-10s %8s %8s\n' recorder least median
-for recorder in $recorders; do
-	printf '%-10s %8d %8d\n' "$recorder" "$(sort -n "ns.$recorder" | head -n 1)" \
-		"$(median <"ns.$recorder")"
-done
+time_recorders switch
 
 echo "a thread's time without a CPU: by schedstat, and by pcce, in ms"
 sed -n 's/^thread //p' log.pcce | while read -r tid waited; do
