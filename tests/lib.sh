@@ -141,6 +141,13 @@ build_generator() {
 	build_with_tools generate "$top/tests/report/generate.c" "$top/tests/unit/table_builder.c"
 }
 
+# generate_unpacked KIND FILE: a recording of ./generate, whose records tests can find and change,
+# and whose size does not depend on libdeflate
+generate_unpacked() {
+	[ -e unpack ] || build_with_tools unpack "$top/tests/datafile/unpack.c"
+	./generate "$1" "$2.packed" && ./unpack "$2.packed" "$2"
+}
+
 # assemble OPTION... FILE.s: assembles a file that includes tests/site_records.inc
 assemble() {
 	as -I "$top/tests" --defsym \
@@ -208,12 +215,14 @@ sources_in() {
 	cd "$scratch" || exit 1
 }
 
-# wait_for_samples DATA N: waits until a running recording holds about N samples
+# wait_for_samples DATA N [OPTION...]: waits until a running recording holds N samples, of those that
+# pcce-report shows with these options
 wait_for_samples() {
-	local i
-	for ((i = 0; i < 3000; i++)); do
-		[ "$(stat -c %s "$1" 2>/dev/null || echo 0)" -lt $((20000 + $2 * 140)) ] || return 0
-		sleep 0.1
+	local i n
+	for ((i = 0; i < 1500; i++)); do
+		n=$(pcce-report -q -i "$1" --stats "${@:3}" 2>/dev/null | sed -n 's/^samples: //p')
+		[ "${n:-0}" -lt "$2" ] || return 0
+		sleep 0.2
 	done
 	echo "# $1 did not get $2 samples within five minutes" >&2
 	return 1

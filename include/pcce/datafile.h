@@ -28,8 +28,9 @@ struct pcce_file_header {
 	__u32 header_size; /* offset of the first record */
 	__u32 byte_order;  /* PCCE_FILE_BYTE_ORDER as the writer stores it */
 	__u32 reserved;
-	__u64 features; /* bits for what a reader must understand; none so far */
+	__u64 features; /* PCCE_FEATURE_*: what a reader must understand */
 };
+#define PCCE_FEATURE_PACKED 1u /* there are PCCE_REC_PACKED records */
 
 enum pcce_record_type {
 	PCCE_REC_INFO = 1,
@@ -50,7 +51,8 @@ enum pcce_record_type {
 	PCCE_REC_ONLY = 17,
 	PCCE_REC_EVENT = 18,
 	PCCE_REC_KERNEL_STACK = 19,
-	PCCE_REC_WAIT = 20
+	PCCE_REC_WAIT = 20,
+	PCCE_REC_PACKED = 24
 };
 
 struct pcce_record {
@@ -60,6 +62,14 @@ struct pcce_record {
 	__u32 reserved;
 };
 #define PCCE_RECORD_MAX (256u << 20)
+
+/* Whole records, compressed (RFC 1951). `packed` bytes follow. The records in it have no checksums
+ * (crc is 0), and none of them is packed. */
+struct pcce_rec_packed {
+	struct pcce_record rec;
+	__u32 packed;
+	__u32 unpacked; /* bytes of the records, at most PCCE_RECORD_MAX */
+};
 
 /* The first record. Strings: sampler, event, command line, host, kernel release. */
 struct pcce_rec_info {

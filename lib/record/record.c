@@ -55,6 +55,9 @@
 #define LOOKS 64		 /* processes that are asked for their tracer at each poll */
 #define GRACE_NS 500000000ULL	 /* between a signal and the end of the recording */
 #define PROGRESS_NS 200000000ULL /* between two progress lines */
+/* A killed recorder loses what has come since the last flush. Records that are flushed together are
+ * packed together, so fewer of them take more bytes each. */
+#define FLUSH_NS 500000000ULL
 
 struct recorder {
 	struct stream watch; /* the stage that sees which programs run */
@@ -77,7 +80,7 @@ struct recorder {
 	struct pcce_sample *marked; /* a copy of a sample, with PCCE_SAMPLE_TRACED */
 	size_t marked_size;
 	bool any_instrumented, privileged, shared_runtime, executed, complete;
-	uint64_t progress_due, traced_due;
+	uint64_t progress_due, traced_due, flush_due;
 	uint64_t end;	   /* when the recording shall end; UINT64_MAX: with the program */
 	uint64_t deadline; /* after a signal; 0: none came */
 	size_t watched;	   /* counts the processes that watch_tracers() has looked at */
@@ -412,6 +415,16 @@ static int note_main_process(struct recorder *r)
 	return r->main_pid ? running_note(&r->running, &first) : 0;
 }
 
+static int flush_sometimes(struct recorder *r)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	if (now < r->flush_due)
+		return 0;
+	r->flush_due = now + FLUSH_NS;
+	return datafile_flush(r->writer);
+}
+
 /* Takes what has come, and waits for more, for at most ms. 0; 1: it is over; or -errno. */
 static int record_step(void *recorder, int ms)
 {
@@ -423,7 +436,7 @@ static int record_step(void *recorder, int ms)
 	watch_tracers(r);
 	err = r->active.ops->poll(r->active.sampler, r->chain.first, over ? 0 : ms);
 	if (!err)
-		err = datafile_flush(r->writer);
+		err = flush_sometimes(r);
 	if (err || over)
 		return err ? err : 1;
 	if (clock_ns(CLOCK_MONOTONIC) >= r->end)

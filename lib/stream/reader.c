@@ -26,6 +26,15 @@
 #include "stream/record_check.h"
 
 #define WINDOW (1u << 20)
+#define MOST_GAIN 1032 /* times that deflate can save, at most */
+
+/* The records of a packed one: [start, end) of bytes. */
+struct unpacked {
+	uint8_t *bytes;
+	size_t start, end, capacity;
+	uint32_t packed; /* bytes of the packed record */
+};
+
 struct datafile_reader {
 	int fd; /* -1: memory */
 	char *name;
@@ -33,9 +42,13 @@ struct datafile_reader {
 	const uint8_t *buf;
 	size_t start, end, capacity;
 	uint64_t position; /* file offset of buf[start] */
-	uint64_t last;	   /* file offset of the record given last */
+	uint64_t last;	   /* file offset of the record given last, or of the one that it is in */
 	bool eof;
 	struct record_check check; /* of the records so far */
+	bool may_pack;
+	struct unpacked in;
+	struct libdeflate_decompressor *decompressor;
+	uint32_t bytes; /* that the record given last takes in the file */
 	uint64_t dropped, unknown;
 	char error[512];
 };
@@ -146,11 +159,11 @@ static int check_file_header(struct datafile_reader *r)
 				 "it has format version %" PRIu32
 				 ", and this pcce reads version %d; record again",
 				 h.version, PCCE_FILE_VERSION);
-	if (h.features)
+	if (h.features & ~(uint64_t)PCCE_FEATURE_PACKED)
 		return set_error(r, -EINVAL,
 				 "it needs features %#" PRIx64
 				 " that this pcce does not have; use a newer pcce",
-				 (uint64_t)h.features);
+				 (uint64_t)h.features & ~(uint64_t)PCCE_FEATURE_PACKED);
 	if (h.header_size < sizeof(h) || h.header_size > 4096 || h.header_size % 8)
 		return set_error(r, -EINVAL,
 				 "its header has an impossible size of %" PRIu32 " bytes",
@@ -162,6 +175,7 @@ static int check_file_header(struct datafile_reader *r)
 		return set_error(r, -EINVAL,
 				 "it is cut off in its header after %zu bytes; record again",
 				 r->end - r->start);
+	r->may_pack = h.features & PCCE_FEATURE_PACKED;
 	r->start += h.header_size;
 	r->position += h.header_size;
 	return 0;
@@ -240,6 +254,8 @@ void datafile_close(struct datafile_reader *r)
 		return;
 	if (r->fd >= 0)
 		close(r->fd);
+	libdeflate_free_decompressor(r->decompressor);
+	free(r->in.bytes);
 	free(r->owned);
 	free(r->name);
 	free(r);
@@ -327,62 +343,154 @@ static uint32_t crc_of(const struct pcce_record *rec)
 	return libdeflate_crc32(crc, rec + 1, rec->size - sizeof(head));
 }
 
+static const char *name_of(const struct pcce_record *rec)
+{
+	const struct record_shape *shape = record_shape(rec->type);
+
+	return shape ? shape->name : "unknown";
+}
+
+/* The next record in the file itself. 1, 0 at the end, or -errno. */
+static int next_in_file(struct datafile_reader *r, const struct pcce_record **out)
+{
+	const struct pcce_record *rec;
+	int err = fill_window(r, sizeof(*rec));
+
+	if (err)
+		return err;
+	if (r->start == r->end)
+		return 0;
+	if (r->check.complete)
+		return set_error(r, -EINVAL,
+				 "it goes on after its end record at byte %" PRIu64
+				 ": the file is damaged",
+				 r->position);
+	if (r->end - r->start < sizeof(*rec))
+		return drop_tail(r);
+	rec = (const struct pcce_record *)(r->buf + r->start);
+	if (!rec->type && !rec->size && !rec->crc && !rec->reserved) {
+		if (skip_zeros(r, &r->dropped))
+			return 0;
+		return set_error(r, -EINVAL,
+				 "the record at byte %" PRIu64 " is empty: the file is damaged",
+				 r->position);
+	}
+	if (!record_check_size(rec->type, rec->size))
+		return set_error(r, -EINVAL,
+				 "the %s record at byte %" PRIu64
+				 " has an impossible size of %" PRIu32
+				 " bytes: the file is damaged",
+				 name_of(rec), r->position, rec->size);
+	err = fill_window(r, rec->size);
+	if (err)
+		return err;
+	rec = (const struct pcce_record *)(r->buf + r->start);
+	if (r->end - r->start < rec->size)
+		return drop_tail(r);
+	if (crc_of(rec) != rec->crc)
+		return set_error(r, -EINVAL,
+				 "the %s record at byte %" PRIu64
+				 " has a wrong checksum: the file is damaged",
+				 name_of(rec), r->position);
+	r->last = r->position;
+	r->start += rec->size;
+	r->position += rec->size;
+	r->bytes = rec->size;
+	*out = rec;
+	return 1;
+}
+
+/* NULL, or what is wrong. */
+static const char *check_packed(const struct datafile_reader *r, const struct pcce_rec_packed *p)
+{
+	if (!r->may_pack)
+		return "is one that its header does not announce";
+	if (p->packed > p->rec.size - sizeof(*p) || p->rec.size - sizeof(*p) - p->packed >= 8)
+		return "has another size than it says";
+	if (p->unpacked % 8 || !p->unpacked || p->unpacked > PCCE_RECORD_MAX ||
+	    p->unpacked / MOST_GAIN > p->packed)
+		return "has an impossible size when it is unpacked";
+	return NULL;
+}
+
+static int unpack(struct datafile_reader *r, const struct pcce_rec_packed *p)
+{
+	struct unpacked *in = &r->in;
+	const char *what = check_packed(r, p);
+
+	if (!what && p->unpacked > in->capacity) {
+		free(in->bytes);
+		in->bytes = malloc(p->unpacked);
+		in->capacity = in->bytes ? p->unpacked : 0;
+	}
+	if (!what && !r->decompressor)
+		r->decompressor = libdeflate_alloc_decompressor();
+	if (!what && (!in->bytes || !r->decompressor))
+		return set_error(r, -ENOMEM, "out of memory for %" PRIu32 " bytes of records",
+				 p->unpacked);
+	if (!what && libdeflate_deflate_decompress(r->decompressor, p + 1, p->packed, in->bytes,
+						   p->unpacked, NULL))
+		what = "cannot be unpacked";
+	if (what)
+		return set_error(r, -EINVAL,
+				 "the packed record at byte %" PRIu64 " %s: the file is damaged",
+				 r->last, what);
+	in->start = 0;
+	in->end = p->unpacked;
+	in->packed = p->rec.size;
+	return 0;
+}
+
+/* The next one of the unpacked records. 1 or -errno. */
+static int next_unpacked(struct datafile_reader *r, const struct pcce_record **out)
+{
+	struct unpacked *in = &r->in;
+	const struct pcce_record *rec = (const struct pcce_record *)(in->bytes + in->start);
+	size_t left = in->end - in->start, before;
+	const char *what = NULL;
+
+	if (left < sizeof(*rec) || rec->size > left || !record_check_size(rec->type, rec->size))
+		what = "has an impossible size";
+	else if (rec->type == PCCE_REC_PACKED)
+		what = "is packed twice";
+	else if (rec->crc)
+		what = "has a checksum";
+	else if (r->check.complete)
+		what = "comes after the end record";
+	if (what)
+		return set_error(r, -EINVAL,
+				 "a record in the packed record at byte %" PRIu64
+				 " %s: the file is damaged",
+				 r->last, what);
+	before = in->start * in->packed / in->end;
+	in->start += rec->size;
+	r->bytes = (uint32_t)(in->start * in->packed / in->end - before);
+	*out = rec;
+	return 1;
+}
+
 int datafile_next(struct datafile_reader *r, const struct pcce_record **out)
 {
 	for (;;) {
-		const struct pcce_record *rec;
-		const struct record_shape *shape;
+		const struct pcce_record *rec = NULL;
 		const char *what;
-		int err = fill_window(r, sizeof(*rec));
+		int more = r->in.start < r->in.end ? next_unpacked(r, &rec) : next_in_file(r, &rec);
 
-		if (err)
-			return err;
-		if (r->start == r->end)
-			return 0;
-		if (r->check.complete)
-			return set_error(r, -EINVAL,
-					 "it goes on after its end record at byte %" PRIu64
-					 ": the file is damaged",
-					 r->position);
-		if (r->end - r->start < sizeof(*rec))
-			return drop_tail(r);
-		rec = (const struct pcce_record *)(r->buf + r->start);
-		if (!rec->type && !rec->size && !rec->crc && !rec->reserved) {
-			if (skip_zeros(r, &r->dropped))
-				return 0;
-			return set_error(r, -EINVAL,
-					 "the record at byte %" PRIu64
-					 " is empty: the file is damaged",
-					 r->position);
+		if (more <= 0)
+			return more;
+		if (rec->type == PCCE_REC_PACKED) {
+			more = unpack(r, (const struct pcce_rec_packed *)rec);
+			if (more)
+				return more;
+			continue;
 		}
-		shape = record_shape(rec->type);
-		if (!record_check_size(rec->type, rec->size))
-			return set_error(r, -EINVAL,
-					 "the %s record at byte %" PRIu64
-					 " has an impossible size of %" PRIu32
-					 " bytes: the file is damaged",
-					 shape ? shape->name : "unknown", r->position, rec->size);
-		err = fill_window(r, rec->size);
-		if (err)
-			return err;
-		rec = (const struct pcce_record *)(r->buf + r->start);
-		if (r->end - r->start < rec->size)
-			return drop_tail(r);
-		if (crc_of(rec) != rec->crc)
-			return set_error(r, -EINVAL,
-					 "the %s record at byte %" PRIu64
-					 " has a wrong checksum: the file is damaged",
-					 shape ? shape->name : "unknown", r->position);
 		what = record_check(&r->check, rec);
 		if (what)
 			return set_error(r, -EINVAL,
 					 "the %s record at byte %" PRIu64
 					 " %s: the file is damaged",
-					 shape->name, r->position, what);
-		r->last = r->position;
-		r->start += rec->size;
-		r->position += rec->size;
-		if (!shape) {
+					 name_of(rec), r->last, what);
+		if (!record_shape(rec->type)) {
 			r->unknown++;
 			continue;
 		}
@@ -399,6 +507,11 @@ const char *datafile_error(const struct datafile_reader *r)
 uint64_t datafile_position(const struct datafile_reader *r)
 {
 	return r->last;
+}
+
+uint32_t datafile_bytes(const struct datafile_reader *r)
+{
+	return r->bytes;
 }
 
 uint64_t datafile_total(const struct datafile_reader *r)
@@ -449,6 +562,5 @@ bool datafile_sample(const struct pcce_record *rec, struct stream_event *out)
 	else
 		return false;
 	out->number = out->sample->event;
-	out->bytes = rec->size;
 	return true;
 }

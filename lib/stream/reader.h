@@ -35,8 +35,11 @@ void datafile_close(struct datafile_reader *r);
 int datafile_next(struct datafile_reader *r, const struct pcce_record **rec);
 const char *datafile_error(const struct datafile_reader *r);
 
-/* Position in the file of the record that datafile_next() returned last. */
+/* Position in the file of the record that datafile_next() returned last, or of the packed record
+ * that it is in. */
 uint64_t datafile_position(const struct datafile_reader *r);
+/* How many bytes of the file that record takes: a share of the packed record that has it. */
+uint32_t datafile_bytes(const struct datafile_reader *r);
 /* Bytes in the file; 0 if the size is unknown (a pipe). */
 uint64_t datafile_total(const struct datafile_reader *r);
 

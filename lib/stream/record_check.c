@@ -32,6 +32,7 @@ static const struct record_shape shapes[] = {
 				   sizeof(struct pcce_rec_kernel_stack) + PCCE_KERNEL_FRAMES * 8,
 				   0},
 	[PCCE_REC_WAIT] = {"wait", sizeof(struct pcce_rec_wait), sizeof(struct pcce_rec_wait), 0},
+	[PCCE_REC_PACKED] = {"packed", sizeof(struct pcce_rec_packed), PCCE_RECORD_MAX, 0},
 	[PCCE_REC_LOST] = {"loss", sizeof(struct pcce_rec_lost), sizeof(struct pcce_rec_lost), 0},
 	[PCCE_REC_SYMBOL] = {"symbol", sizeof(struct pcce_rec_symbol), SMALL_MAX, 2},
 	[PCCE_REC_END] = {"end", sizeof(struct pcce_rec_end), sizeof(struct pcce_rec_end), 0},

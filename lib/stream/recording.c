@@ -181,7 +181,7 @@ struct first_pass {
 };
 
 /* Takes what every user needs, and passes the record on. */
-static int take_record(void *ctx, const struct pcce_record *rec)
+static int take_record(void *ctx, const struct pcce_record *rec, const struct datafile_reader *from)
 {
 	const struct first_pass *f = ctx;
 	struct recording *r = f->r;
@@ -218,6 +218,7 @@ static int take_record(void *ctx, const struct pcce_record *rec)
 	case PCCE_REC_SUM:
 	case PCCE_REC_CONTEXT:
 		recording_event(r, rec, &e);
+		e.bytes = datafile_bytes(from);
 		if (e.key && e.sample->flags & PCCE_SAMPLE_COLD)
 			r->hot.unkept += e.weight;
 		return stream_pass(to, event, &e);
@@ -254,7 +255,7 @@ int recording_reader(const struct recording *r, struct datafile_reader **out, st
 }
 
 /* What a pass does with a record: 0 or -errno. */
-typedef int pass_step(void *ctx, const struct pcce_record *rec);
+typedef int pass_step(void *ctx, const struct pcce_record *rec, const struct datafile_reader *from);
 
 /* Sets a sentence for each error that has none yet. */
 static int pass_over(const struct recording *r, const char *progress_text, pass_step *step,
@@ -272,7 +273,7 @@ static int pass_over(const struct recording *r, const char *progress_text, pass_
 	while (!err && (got = datafile_next(*reader, &rec)) > 0) {
 		if (progress_text)
 			progress(progress_text, datafile_position(*reader), total);
-		err = step(ctx, rec);
+		err = step(ctx, rec, *reader);
 	}
 	if (got < 0)
 		return error_set(why, got, "%s", datafile_error(*reader));
@@ -309,11 +310,10 @@ struct sample_pass {
 	bool has_wait;
 };
 
-static int show_sample(void *ctx, const struct pcce_record *rec)
+static int show_sample(void *ctx, const struct pcce_record *rec, const struct datafile_reader *from)
 {
 	struct sample_pass *p = ctx;
 	struct stream_event e;
-
 	if (rec->type == PCCE_REC_WAIT) {
 		p->wait = ((const struct pcce_rec_wait *)rec)->wait;
 		p->has_wait = true;
@@ -321,6 +321,7 @@ static int show_sample(void *ctx, const struct pcce_record *rec)
 	}
 	if (!recording_event(p->recording, rec, &e))
 		return 0;
+	e.bytes = datafile_bytes(from);
 	if (p->has_wait && rec->type == PCCE_REC_SAMPLE)
 		e.wait = &p->wait;
 	p->has_wait = false;

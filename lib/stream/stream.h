@@ -38,7 +38,7 @@ struct stream_event {
 	uint64_t samples, weight;
 	uint64_t error;	     /* most weight that may be missing; 0: none is */
 	const uint64_t *key; /* of a CONTEXT record: names the context; else NULL */
-	uint32_t bytes;	     /* of its record; 0: it comes from no recording */
+	uint32_t bytes;	     /* that it takes in the recording; 0: not known */
 	uint32_t number;     /* of the event of the recording that was sampled */
 	bool aggregated;     /* also a single one can be */
 	/* The known part of the encoding stack below the sample's own entries. Only stages behind

@@ -2,8 +2,9 @@
 /*
  * Writes pcce.data (include/pcce/datafile.h).
  *
- * If a write fails (full disk), the writer truncates the file after its last complete record, so
- * that everything before stays readable. From then on every call returns the same error, and
+ * Records are kept until there are 256 KiB of them, or until datafile_flush(). If a write fails
+ * (full disk), the writer truncates the file after its last complete record, so that everything
+ * before stays readable. From then on every call returns the same error, and
  * datafile_writer_error() says in one sentence what happened.
  *
  * What no reader would accept (record_check.h) is not written: datafile_put() returns -EBADMSG, and
@@ -33,7 +34,7 @@ int datafile_put_strings(struct datafile_writer *w, uint32_t type, const void *f
 			 size_t fixed_size, const char *const *strings, int n_strings);
 
 int datafile_flush(struct datafile_writer *w);
-uint64_t datafile_size(const struct datafile_writer *w); /* bytes, also those in the buffer */
+uint64_t datafile_size(const struct datafile_writer *w);	    /* bytes at most */
 const char *datafile_writer_error(const struct datafile_writer *w); /* "" without error */
 
 /* Flushes, closes and frees. 0, or the writer's first error. */

@@ -21,8 +21,10 @@ sanitize=("${flags[@]}")
 # ---- damaged files -----------------------------------------------------------------------
 
 mkdir damaged
-./generate small good.data && ./damage good.data damaged >cases || not_ok "damage the recording"
+generate_unpacked small good.data && ./damage good.data damaged >cases ||
+	not_ok "damage the recording"
 check "the good file is good" ./dump good.data
+is "it is the same when it is packed" "$(./dump good.data.packed)" "$(./dump good.data)"
 
 # rejected NAME FILE: each reader fails with one sentence that names the file
 rejected() {
@@ -59,11 +61,11 @@ accepted_with_note() {
 }
 
 while read -r name wanted; do
-	if [ "$wanted" = error ]; then
-		rejected "damaged: $name" "damaged/$name.data"
-	else
-		accepted_with_note "damaged: $name" "damaged/$name.data"
-	fi
+	case $wanted in
+	error) rejected "damaged: $name" "damaged/$name.data" ;;
+	cut) accepted_with_note "damaged: $name" "damaged/$name.data" ;;
+	good) is "not damaged: $name" "$(./dump "damaged/$name.data" 2>&1)" "$(./dump good.data)" ;;
+	esac
 done <cases
 [ "$(wc -l <cases)" -ge 50 ] || not_ok "there are enough damaged files" "$(wc -l <cases)"
 
@@ -202,10 +204,10 @@ bpf() { # ARGUMENTS of pcce-record...
 	./dump --page x.data >dump.log 2>>err.log
 }
 
-# until_recorded BYTES: waits until x.data has that many
+# until_recorded N: waits until x.data has that many samples
 until_recorded() {
 	local left=3000
-	until [ "$(stat -c %s x.data 2>/dev/null || echo 0)" -gt "$1" ] || [ $((left--)) = 0 ]; do
+	until [ "$(./dump x.data 2>/dev/null | sed -n 's/^samples: //p')" -gt "$1" ] 2>/dev/null || [ $((left--)) = 0 ]; do
 		sleep 0.1
 	done
 }
@@ -300,7 +302,7 @@ rm -f x.data
 ./page_program 8 5 60 &
 pid=$!
 rm -f x.data
-(until_recorded 500000; kill $pid) &
+(until_recorded 3000; kill $pid) &
 bpf -F 2000 -p $pid
 right "-p, a process with 8 threads, until it ends" 5 500
 is "  exit status" $status 0
@@ -312,7 +314,7 @@ wait 2>/dev/null
 pid=$!
 until grep -q '^Threads:.2$' "/proc/$pid/status"; do sleep 0.1; done
 rm -f x.data
-(until_recorded 100000; kill -INT "$(cat recorder)") &
+(until_recorded 500; kill -INT "$(cat recorder)") &
 sh -c 'echo $$ >recorder; exec pcce-record -q -b bpf -F 2000 -o x.data -p '$pid 2>err.log
 status=$?
 ./dump --page x.data >dump.log
@@ -327,7 +329,7 @@ wait $pid 2>/dev/null
 rm -f x.data
 pcce-record -q -b bpf -F 2000 -o x.data -- ./page_program 1 5 300 2>err.log &
 pid=$!
-until_recorded 100000
+until_recorded 500
 kill -TERM $pid
 wait $pid
 status=$?
@@ -337,7 +339,7 @@ is "  and the command" $status 143
 rm -f x.data
 pcce-record -q -b bpf -F 2000 -o x.data -- ./page_program 1 5 20 2>err.log &
 pid=$!
-until_recorded 100000
+until_recorded 500
 kill -KILL $pid
 wait $pid 2>/dev/null
 ./dump --page x.data >dump.log

@@ -303,13 +303,13 @@ main;work 30000"
 }
 for sampler in $samplers; do
 	rm -f full.data
-	(ulimit -f 5300 && pcce-record --count -b $sampler -F 10000 -o full.data -- ./busy 2>full.err
+	(ulimit -f 4400 && pcce-record --count -b $sampler -F 10000 -o full.data -- ./busy 2>full.err
 	echo $? >full.status)
 	full_disk_keeps_calls "$sampler: a limit of file size" full.data
 done
 mkdir small
 if unshare -m mount -t tmpfs none small 2>unshare.log; then
-	unshare -m bash -c 'mount -t tmpfs -o size=5300k none small
+	unshare -m bash -c 'mount -t tmpfs -o size=4400k none small
 		pcce-record --count -b self -F 10000 -o small/full.data -- ./busy 2>full.err
 		echo $? >full.status
 		du -k small/full.data >full.size
@@ -322,7 +322,7 @@ else
 fi
 
 pcce-record -q --count -b self -F 1000 -o killed.data -- ./busy 2>killed.err &
-wait_for_samples killed.data 1
+wait_for_samples killed.data 1 --event=1
 kill -9 $!
 wait $! 2>/dev/null
 check "a killed recorder: the samples are there" [ "$(samples_of killed.data taken)" -gt 0 ]

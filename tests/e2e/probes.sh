@@ -105,7 +105,7 @@ exec 9>in
 probe running.data -e uprobe:asked -p $! 9>&- &
 recorder=$!
 sent=0
-while [ "$(stat -c %s running.data 2>/dev/null || echo 0)" -lt 40000 ] && [ $sent -lt 60000 ]; do
+until [ "$(value_of running.data 0 samples)" -ge 200 ] 2>/dev/null || [ $sent -ge 60000 ]; do
 	printf "%100s" "" >&9
 	sent=$((sent + 100))
 	sleep 0.1

@@ -29,5 +29,6 @@ objcopy -O binary --only-section=.pcce --set-section-flags .pcce=alloc "$to/elf/
 
 build_generator
 for kind in small verify threads deep; do
-	./generate $kind "$to/datafile/$kind"
+	generate_unpacked $kind "$to/datafile/$kind"
 done
+rm "$to"/datafile/{verify,threads,deep}.packed

@@ -15,7 +15,7 @@ cd "$scratch" || exit 1
 
 build_generator
 for kind in small verify badtable empty threads kernel; do
-	./generate $kind $kind.data || not_ok "generate $kind"
+	generate_unpacked $kind $kind.data || not_ok "generate $kind"
 done
 
 # golden NAME ARGUMENTS...: standard output, and exit status 0, or 3 if nothing was sampled
@@ -286,7 +286,7 @@ cp small.data bad.data && poke bad.data 8 '\011'
 refuses "another version" "version 9" -i bad.data
 cp small.data bad.data && poke bad.data 16 '\0'
 refuses "another byte order" "bad.data" -i bad.data
-cp small.data bad.data && poke bad.data 24 '\1'
+cp small.data bad.data && poke bad.data 24 '\2'
 refuses "a feature it does not know" "bad.data" -i bad.data
 cp small.data bad.data && poke bad.data 60 '\377'
 refuses "a flipped byte" "bad.data" -i bad.data
