@@ -167,7 +167,7 @@ static int find_static(struct spot_search *s, const char *path, const char *prob
 
 static int open_probed(const char *path, struct elf_module *m, struct error *why)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), err;
 
 	if (fd < 0)
 		return error_set(why, -errno, "cannot be opened: %s", strerror(errno));

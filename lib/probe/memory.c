@@ -55,7 +55,7 @@ static int find_variable(const char *name, const char *program, struct variable_
 	if (!program)
 		return error_set(why, -EINVAL,
 				 "there is no program with a variable %s; give its address", name);
-	fd = open(program, O_RDONLY | O_CLOEXEC);
+	fd = open(program, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return error_set(why, -errno, "cannot open %s: %s", program, strerror(errno));
 	s->name = name;
@@ -162,7 +162,7 @@ int memory_event_find(const char *name, const char *program, struct perf_event_a
 /* The kernel tells a process where the first instruction of its program is. */
 int memory_event_bias(pid_t pid, const char *program, uint64_t *bias)
 {
-	int fd = open(program, O_RDONLY | O_CLOEXEC), err;
+	int fd = open(program, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), err;
 	Elf64_auxv_t entry;
 	uint64_t first;
 	struct elf_module m;

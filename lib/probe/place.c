@@ -165,7 +165,7 @@ int probe_find(const char *path, const char *function, probe_found *found, void 
 	       struct error *why)
 {
 	struct search search = {function, {.path = path}, found, ctx, NULL, 0};
-	int fd = open(path, O_RDONLY | O_CLOEXEC), r;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), r;
 	struct table_file file;
 	struct elf_module m;
 
@@ -219,7 +219,7 @@ static bool add_similar_function(void *ctx, const char *name, const GElf_Sym *sy
 void probe_find_similar(const char *path, const char *function, char *list, size_t size)
 {
 	struct similar_search s = {function, list, size};
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	*list = 0;
 	if (fd < 0)

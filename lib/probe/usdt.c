@@ -95,7 +95,7 @@ static int read_probe_notes(int fd, const struct elf_module *m, usdt_found *foun
 
 int usdt_read(const char *path, usdt_found *found, void *ctx, struct error *why)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), r;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), r;
 	struct elf_module m;
 
 	if (fd < 0)
