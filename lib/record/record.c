@@ -606,7 +606,7 @@ static int run_recorder(struct recorder *r, const struct sampler_config *config)
 		err = finish_recording(r);
 	if (err && datafile_writer_error(r->writer)[0])
 		say("%s", datafile_writer_error(r->writer));
-	else if (err)
+	else if (err < 0)
 		say("the recording ended early: %s", strerror(-err));
 	else if (!r->options->live)
 		print_summary(r, config);

@@ -24,7 +24,7 @@ struct record_live {
 	struct stream *(*end)(void *ctx, struct record_modules *m);
 	/* Calls step() until the user ends it. step() takes what has come, and waits for more,
 	 * for at most `ms`. It returns 0; 1: the recorded processes have ended, or a signal
-	 * came; or -errno. The result is 0 or -errno. */
+	 * came; or -errno. The result is 0, -errno, or 1: it failed, and has said why. */
 	int (*run)(void *ctx, int (*step)(void *recorder, int ms), void *recorder);
 	void *ctx;
 };

@@ -147,8 +147,10 @@ static int run_batch(struct top *t)
 		if (r)
 			return r;
 		r = print_turn(t);
-		if (r)
+		if (r) {
 			say("cannot write to standard output: %s", strerror(-r));
+			return 1;
+		}
 	}
 	return r;
 }
@@ -200,9 +202,11 @@ static int run_view(struct top *t)
 		r = view_run(live_profile_get(t->live), &options);
 		release_messages(held, standard_error);
 	}
-	if (r == -ENOTTY)
+	if (r == -ENOTTY) {
 		say("cannot show the view: no suitable terminal (TERM=%s); use --batch for text",
 		    term ? term : "");
+		return 1;
+	}
 	return r ? r : t->result;
 }
 

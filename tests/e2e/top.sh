@@ -120,9 +120,11 @@ is "two turns: status" $? 0
 is "two turns: two first lines" "$(grep -c '^cpu-clock 999 Hz · own CPU [0-9.]*% · [0-9]* lost · [0-9]* taken' batch.out)" 2
 timeout 60 pcce-top -b -n 1 --delay=0.3 -p $program >/dev/full 2>log
 is "a full disk: status" $? 1
-check "a full disk: a sentence" grep -q "cannot write to standard output" log
+is "a full disk: a sentence" "$(cat log)" \
+	"pcce-top: cannot write to standard output: No space left on device"
 timeout 60 pcce-top -b --delay=0.1 -p $program 2>log | head -n 1 >/dev/null
-check "a pipe that is closed: a sentence" grep -q "cannot write to standard output: Broken pipe" log
+is "a pipe that is closed: a sentence" "$(cat log)" \
+	"pcce-top: cannot write to standard output: Broken pipe"
 timeout 60 pcce-top -b --delay=0.3 -p $program >killed.out 2>&1 &
 until_prints killed.out cpu-clock
 kill -9 "$(pgrep -P $! -x pcce-top)"
