@@ -12,6 +12,7 @@
 #include "record/format_number.h"
 #include "stream/modules.h"
 #include "filter/accounts.h"
+#include "probe/event.h"
 #include "record/record.h"
 #include "record/say.h"
 #include "record/summary.h"
@@ -99,6 +100,26 @@ static bool warn_of_expression(const struct record_summary *s)
 	return *s->no_match || s->account->left_out;
 }
 
+/* Returns what gives fewer samples of the event. Each hit of a probe is one. */
+static const char *fewer_samples(const struct sampler_event *event)
+{
+	if (probe_event_is(event->name))
+		return "; probe what is called less often";
+	return event->period ? "; use a larger -c" : "; use a lower -F";
+}
+
+/* Returns what helps if another BPF program was running. The sampler kmod takes one event of perf
+ * in one process. */
+static const char *without_bpf(const struct record_summary *s)
+{
+	if (s->options->n_events > 1)
+		return "record one event at a time";
+	if (s->options->system || s->options->n_targets > 1 || probe_event_is(s->event->name) ||
+	    perf_event_is_waits(s->event->name))
+		return "end other tools that use BPF";
+	return "use -b kmod";
+}
+
 /* other: what helps besides fewer samples; NULL: the text says what helps instead. */
 static void warn_of(const struct record_summary *s, uint64_t count, uint64_t limit,
 		    const char *text, const char *other)
@@ -109,20 +130,19 @@ static void warn_of(const struct record_summary *s, uint64_t count, uint64_t lim
 		return;
 	format_count(n, sizeof(n), count);
 	say("warning: %s%s samples %s%s%s", name_of_event(s, event, sizeof(event)), n, text,
-	    !other	       ? ""
-	    : s->event->period ? "; use a larger -c"
-			       : "; use a lower -F",
-	    other ? other : "");
+	    other ? fewer_samples(s->event) : "", other ? other : "");
 }
 
 static void warn_of_losses(const struct record_summary *s)
 {
 	const uint64_t *lost = s->account->lost_reasons, few = s->account->due.due / 100;
+	char nested[128];
 
 	warn_of(s, lost[PCCE_LOSS_THROTTLE], 0, "were lost: the kernel throttled the event",
 		", or raise kernel.perf_event_max_sample_rate");
-	warn_of(s, lost[PCCE_LOSS_NESTED], 0,
-		"were lost: a BPF program was running on that CPU already; use -b kmod", NULL);
+	snprintf(nested, sizeof(nested),
+		 "were lost: a BPF program was running on that CPU already; %s", without_bpf(s));
+	warn_of(s, lost[PCCE_LOSS_NESTED], 0, nested, NULL);
 	warn_of(s, lost[PCCE_LOSS_RING] + lost[PCCE_LOSS_SHAPE], 0,
 		"were lost: the machine was too busy", "");
 	warn_of(s, lost[PCCE_LOSS_DISK], 0,

@@ -365,7 +365,14 @@ int perf_event_explain(const struct sampler_event *event, int err, struct error 
 		break;
 	case ENOENT:
 	case EOPNOTSUPP:
-		error_set(why, 0, "this machine does not support the event %s", event->name);
+		if (err == -ENOENT && probe_event_is(event->name) &&
+		    !probe_event_is_kernel(event->name))
+			error_set(why, 0,
+				  "cannot set %s: its file is gone, or the process has ended",
+				  event->name);
+		else
+			error_set(why, 0, "this machine does not support the event %s",
+				  event->name);
 		break;
 	case EPERM:
 	case EACCES:

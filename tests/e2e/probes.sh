@@ -41,6 +41,8 @@ probe clock.data -e uprobe:leaf,uprobe:walk,uretprobe:other,cpu-clock/freq=5000/
 pcce-report -q -i clock.data --event=cpu-clock --no-kernel --format=folded | grep -E '^(main|thread);' |
 	own_frames calls | sed -E 's/ [^ ]*$//; :cut; /(^|;)(main|thread|work|leaf|other|walk|fire|handle)$/b; s/;[^;]*$//; t cut' |
 	sort -u >seen
+check "if samples are lost, nothing advises what several events cannot use" \
+	eval "! grep -q -e '-b kmod' clock.data.err"
 check "a clock beside probes has samples" [ "$(value_of clock.data cpu-clock exact)" -ge 20 ]
 is "... and no other contexts" "$(comm -13 known seen)" ""
 is "... nor code of nobody" "$(pcce-report -q -i clock.data --event=cpu-clock --no-kernel --format=folded |
@@ -211,6 +213,8 @@ refused "no such probe" "has no USDT probe calls:nothing; it has calls:always, c
 	-e usdt:calls:nothing -- ./calls
 refused "a file without probes" "has no USDT probe a:b; it has none" -e usdt:./libplain.so:a:b -- ./calls
 refused "no such file" "./nothing cannot be opened: No such file" -e uprobe:./nothing:f -- ./calls
+mkfifo fifo
+refused "a pipe" "fifo is not an ELF file" -e uprobe:./fifo:leaf -- ./calls
 refused "a script" "script is not an ELF file" -e uprobe:f -- ./script
 refused "a file that is cut off" "cut-off has no function leaf" -e uprobe:./cut-off:leaf -- ./calls
 refused "a function of libc that is chosen" "name the function that it chooses" \
