@@ -25,3 +25,24 @@ bpf_loader() {
 			"$top/tests/vm/guest.c" "$top/lib/sampler/bpf_load.c" "${sanitize[@]}" \
 			"$out/obj/libpcce-tools.a" "${tool_libraries[@]}" -o "load-$1"
 }
+
+# bpf_stacks OBJDUMP OBJECT: prints the bytes of stack that each function uses, the most first
+bpf_stacks() {
+	"$1" -d --no-show-raw-insn "$2" | awk '
+	function note(n,    i, hex) {
+		for (i = 3; n ~ /^0x/ && i <= length(n); i++)
+			hex = hex * 16 + index("0123456789abcdef", substr(n, i, 1)) - 1
+		n = n ~ /^0x/ ? hex : n + 0
+		if (n > most[name])
+			most[name] = n
+	}
+	/^[0-9a-f]+ <[^>]*>:$/ { # also labels in functions
+		gsub(/[<>:]/, "", $2)
+		if ($2 !~ /^LBB/)
+			name = $2
+	}
+	match($0, /\(r10 - [0-9a-fx]+\)/) { note(substr($0, RSTART + 7, RLENGTH - 8)) }
+	/ = r10$/ { base = $(NF - 2) }
+	base && $0 ~ base " \\+= -" { sub(/.* -/, ""); note($0); base = "" }
+	END { for (name in most) print most[name], name }' | sort -rn
+}

@@ -8,11 +8,23 @@
 . "$top/tests/bpf/lib.sh"
 cd "$scratch" || exit 1
 
+# The kernel has 512 bytes for a program and the functions that it calls, which take 128.
+STACK_MOST=384
+
 clangs=$(bpf_clangs)
 [ -n "$clangs" ] || skip_all "clang is missing (package clang)"
 for clang in $clangs; do
 	if bpf_loader "$clang" >build.log 2>&1; then
 		is "$clang: the program builds without a warning" "$(grep -v '^  [A-Z]* ' build.log)" ""
+		objdump=$(command -v "llvm-objdump-${clang#clang-}" llvm-objdump | head -n 1)
+		if [ -z "$objdump" ]; then
+			skip "$clang: the stack of each program" "llvm-objdump is missing (package llvm)"
+			continue
+		fi
+		bpf_stacks "$objdump" "bpf-$clang/obj/sampler.bpf.o" >stacks
+		check "$clang: on_event is among the programs" grep -q ' on_event$' stacks
+		is "$clang: no program uses more stack than Linux 6.1 has for it" \
+			"$(awk -v most=$STACK_MOST '$1 > most' stacks)" ""
 	else
 		not_ok "$clang: the program builds" build.log
 	fi
