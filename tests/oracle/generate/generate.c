@@ -10,6 +10,7 @@
  * registers and on the stack, are static or exported, and leave by longjmp().  In C++ they leave by
  * exceptions, and some are virtual.  A number of calls that is left (`fuel`) ends all recursion, so
  * each program ends.  It prints a number, which is the same with and without instrumentation.
+ * A header that the compiler includes in front can define ENTER(), which functions with calls have.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -271,7 +272,7 @@ static void put_function(struct program *p, int i)
 		    i);
 		return;
 	}
-	put(p, "\tif (--fuel < 0)\n\t\treturn x & 0xffff;\n");
+	put(p, "\tif (--fuel < 0)\n\t\treturn x & 0xffff;\n\tENTER(%d);\n", i);
 	while (n--)
 		put_statement(p, f->module);
 	for (n = below(p, 3); n; n--) {
@@ -296,6 +297,7 @@ static void put_header(struct program *p)
 	       "#include <stdlib.h>\n#include <string.h>\n"
 	       "#define APART __attribute__((noinline))\n"
 	       "typedef int (*function)(int);\n");
+	put(p, "#ifndef ENTER\n#define ENTER(function)\n#endif\n");
 	put(p, "struct bulk { long word[5]; };\nstatic const struct bulk a_bulk = {{1, 2}};\n");
 	/* In some programs they are thread-local. */
 	put(p, "#define PER_THREAD %s\n", percent(p, 50) ? "__thread" : "");
