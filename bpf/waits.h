@@ -234,6 +234,9 @@ static __noinline int sample_wait(void *ctx, struct task_struct *task, const str
 
 	if (!w || !control)
 		return 0;
+	/* Nothing is known of threads outside of the recorder's pid namespace. */
+	if (system_wide && pidns_ino && !recorder_tgid(task))
+		return 0;
 	counts_of(control)->ticks += moment.weight;
 	return sample_thread(ctx, NULL, &moment);
 }

@@ -91,6 +91,13 @@ if unshare -pf --mount-proc true 2>/dev/null; then
 	pairs inside.data >inside.pairs
 	turns inside.pairs >inside.turns
 	check "paths: the same in a pid namespace" diff expected inside.turns
+	(while [ ! -e stop ]; do ./contend paths >/dev/null; done) &
+	unshare -pf --mount-proc "$out/bin/pcce-record" -q -a -e lock -c 1000 -o system.data \
+		./contend paths >log 2>&1 || not_ok "the system in a pid namespace" log
+	: >stop
+	wait $!
+	is "threads outside of the namespace are none of the system" "$(stat system.data due)" \
+		"$(($(stat system.data taken) + $(stat system.data merged) + $(stat system.data lost)))"
 else
 	skip "a pid namespace" "unshare(1) cannot make one"
 fi
