@@ -46,7 +46,7 @@ struct format_options {
 	X("json", "all data, for programs", format_json)                                          \
 	X("jsonl", "JSON lines, one for each context", format_jsonl, .samples = true)             \
 	X("html", "page for a browser: flame graph, tables, threads over time", format_html,      \
-	  .samples = true, .short_names = true, .source = true)                                   \
+	  .samples = true, .all_events = true, .short_names = true, .source = true)               \
 	X("pprof", "for go tool pprof and compatible tools", format_pprof, .samples = true,       \
 	  .all_events = true, .binary = true)                                                     \
 	X("speedscope", "for speedscope", format_speedscope, .samples = true)                     \

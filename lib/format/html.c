@@ -16,12 +16,18 @@
 /* A page with more is slow in browsers. */
 #define MAX_NODES 1000000
 #define MAX_SAMPLES 1000000
+#define EVENT_NAME 256
 
 struct parts {
 	struct cct tree;
 	uint32_t *map; /* node of the profile's tree -> node of `tree` */
 	uint32_t *entries;
 	uint8_t *calls;
+	struct html_event *events; /* that are shown */
+	size_t n_events;	   /* at least 1 */
+	char (*event_names)[EVENT_NAME];
+	uint32_t *event_of; /* event of the profile -> index into events */
+	uint64_t *self;	    /* by node, then by event */
 	struct html_thread *threads;
 	size_t n_threads;
 	struct html_sample *samples;
@@ -52,91 +58,150 @@ static enum html_call html_call_of(const struct profile *p, const struct cct_nod
 	return calls[t->sites[site].kind];
 }
 
+/* ---- events ---------------------------------------------------------------------- */
+
+static int add_events(const struct profile *p, struct parts *parts)
+{
+	parts->events = calloc(p->n_events + 1, sizeof(*parts->events));
+	parts->event_names = calloc(p->n_events + 1, sizeof(*parts->event_names));
+	parts->event_of = calloc(p->n_events + 1, sizeof(*parts->event_of));
+	if (!parts->events || !parts->event_names || !parts->event_of)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < p->n_events; i++) {
+		char *name = parts->event_names[parts->n_events];
+		struct format_unit unit;
+
+		if (!profile_event_facts(p, i).shown)
+			continue;
+		profile_event(p, i, name, EVENT_NAME);
+		unit = format_event_unit(p, i, name);
+		parts->event_of[i] = parts->n_events;
+		parts->events[parts->n_events++] = (struct html_event){
+			.name = name, .bytes = unit.bytes, .scale = unit.clock ? unit.scale : 0};
+	}
+	if (!parts->n_events)
+		parts->n_events = 1;
+	parts->self = calloc(parts->tree.n * parts->n_events, sizeof(*parts->self));
+	return parts->self ? 0 : -ENOMEM;
+}
+
+/* Gives the tree the weights of the first event, if there are several. 0 or -ENOMEM. */
+static int weigh_by_first_event(const struct profile *p, struct parts *parts)
+{
+	for (size_t i = 0; parts->n_events > 1 && i < parts->tree.n; i++)
+		parts->tree.nodes[i].self = parts->self[i * parts->n_events];
+	return cct_finish(&parts->tree, p->names);
+}
+
 /* ---- samples by thread ----------------------------------------------------------- */
 
-COMPARE_BY2(compare_html_samples, struct html_sample, time, node);
+COMPARE_BY3(compare_html_samples, struct html_sample, event, time, node);
 
-/* State of one thread while samples are thinned. Of each group of `step` samples the page gets one,
- * with the weight of all. */
+/* State of one event of one thread while samples are thinned. Of each group of `step` samples the
+ * page gets one, with the weight of all. */
 struct queue {
 	uint64_t seen, weight;
 	size_t next;
-	uint32_t number; /* the thread's number in the page */
 };
+
+/* Adds the threads that have samples. queues: by thread, then by event. 0 or -ENOMEM. */
+static int add_threads(const struct profile *p, struct parts *parts, struct queue *queues)
+{
+	for (size_t t = 0; t < threads_count(p->threads); t++) {
+		const struct thread *thread = threads_get(p->threads, t);
+		struct html_thread *to = &parts->threads[parts->n_threads];
+
+		to->first = parts->n_samples;
+		for (size_t e = 0; e < parts->n_events; e++) {
+			struct queue *q = &queues[t * parts->n_events + e];
+
+			q->next = parts->n_samples;
+			parts->n_samples += (q->seen + parts->thinned - 1) / parts->thinned;
+			q->seen = 0;
+		}
+		to->last = parts->n_samples;
+		if (to->first == to->last)
+			continue;
+		to->pid = thread->pid;
+		to->tid = thread->tid;
+		to->name = thread->name ? symbol_table_string(p->names, thread->name) : NULL;
+		to->origin = format_origin(p, thread);
+		parts->n_threads++;
+		if (!to->origin)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Adds a sample to the sums, and to the samples of the page if it is one of them. */
+static void add_sample(struct parts *parts, const struct profile_sample *s, struct queue *q)
+{
+	uint32_t node = parts->map[s->node], event = parts->event_of[s->event];
+	uint64_t step = parts->thinned;
+
+	parts->depths[histogram_bucket_of(s->depth)] += s->samples;
+	parts->stacks[histogram_bucket_of(s->entries)] += s->samples;
+	parts->self[node * parts->n_events + event] += s->weight;
+	parts->events[event].samples += s->samples;
+	parts->events[event].weight += s->weight;
+	if (s->entries > parts->entries[node])
+		parts->entries[node] = s->entries;
+	/* The position in the group varies. A constant one could correlate with a period of the
+	 * program. */
+	if (q->seen % step == 0)
+		q->weight = 0;
+	q->weight += s->weight;
+	if (q->seen % step == (q->seen / step * 2654435761u >> 8) % step || q->seen % step == 0)
+		parts->samples[q->next] = (struct html_sample){
+			.time = s->time, .node = node, .event = event, .place = s->leaf};
+	parts->samples[q->next].weight = q->weight < UINT32_MAX ? q->weight : UINT32_MAX;
+	if (++q->seen % step == 0)
+		q->next++;
+}
+
+static void sort_samples(struct html_sample *first, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		if (compare_html_samples(&first[i - 1], &first[i]) > 0) {
+			qsort(first, n, sizeof(*first), compare_html_samples);
+			return;
+		}
+	}
+}
 
 static int add_samples(const struct profile *p, struct parts *parts)
 {
-	size_t n = profile_samples(p), n_threads = threads_count(p->threads);
-	struct queue *queues = calloc(n_threads + 1, sizeof(*queues));
+	size_t n = profile_samples(p), n_threads = threads_count(p->threads),
+	       n_queues = n_threads * parts->n_events + 1;
+	struct queue *queues = calloc(n_queues, sizeof(*queues));
 	uint64_t step = n / MAX_SAMPLES + (n % MAX_SAMPLES != 0);
+	int r;
 
-	if (!step)
-		step = 1;
-	parts->thinned = step;
+	parts->thinned = step ? step : 1;
 	parts->threads = calloc(n_threads + 1, sizeof(*parts->threads));
-	/* Each thread can have an incomplete group at its end. */
-	parts->samples = malloc((n / step + n_threads + 1) * sizeof(*parts->samples));
+	/* Each queue can have an incomplete group at its end. */
+	parts->samples = malloc((n / parts->thinned + n_queues) * sizeof(*parts->samples));
 	if (!queues || !parts->threads || !parts->samples) {
 		free(queues);
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < n; i++)
-		queues[profile_sample(p, i).thread].seen++;
-	for (size_t t = 0; t < n_threads; t++) {
-		const struct thread *thread = threads_get(p->threads, t);
-
-		if (!queues[t].seen)
-			continue;
-		queues[t].next = parts->n_samples;
-		queues[t].number = parts->n_threads;
-		parts->threads[parts->n_threads++] = (struct html_thread){
-			.pid = thread->pid,
-			.tid = thread->tid,
-			.name = thread->name ? symbol_table_string(p->names, thread->name) : NULL,
-			.origin = format_origin(p, thread),
-			.first = parts->n_samples};
-		if (!parts->threads[parts->n_threads - 1].origin) {
-			free(queues);
-			return -ENOMEM;
-		}
-		parts->n_samples += (queues[t].seen + step - 1) / step;
-		parts->threads[parts->n_threads - 1].last = parts->n_samples;
-		queues[t].seen = 0;
-	}
 	for (size_t i = 0; i < n; i++) {
 		struct profile_sample s = profile_sample(p, i);
-		uint32_t node = parts->map[s.node];
-		struct queue *q = &queues[s.thread];
 
-		parts->depths[histogram_bucket_of(s.depth)] += s.weight;
-		parts->stacks[histogram_bucket_of(s.entries)] += s.weight;
-		if (s.entries > parts->entries[node])
-			parts->entries[node] = s.entries;
-		/* The position in the group varies. A constant one could correlate with a period of
-		 * the program. */
-		if (q->seen % step == 0)
-			q->weight = 0;
-		q->weight += s.weight;
-		if (q->seen % step == (q->seen / step * 2654435761u >> 8) % step ||
-		    q->seen % step == 0)
-			parts->samples[q->next] = (struct html_sample){s.time, node, 0, s.leaf};
-		parts->samples[q->next].weight = q->weight < UINT32_MAX ? q->weight : UINT32_MAX;
-		if (++q->seen % step == 0)
-			q->next++;
+		queues[s.thread * parts->n_events + parts->event_of[s.event]].seen++;
+	}
+	r = add_threads(p, parts, queues);
+	for (size_t i = 0; i < n && !r; i++) {
+		struct profile_sample s = profile_sample(p, i);
+
+		add_sample(parts, &s,
+			   &queues[s.thread * parts->n_events + parts->event_of[s.event]]);
 	}
 	free(queues);
-	for (size_t t = 0; t < parts->n_threads; t++) {
-		struct html_sample *first = parts->samples + parts->threads[t].first;
-		size_t count = parts->threads[t].last - parts->threads[t].first;
-
-		for (size_t i = 1; i < count; i++) {
-			if (first[i].time < first[i - 1].time) {
-				qsort(first, count, sizeof(*first), compare_html_samples);
-				break;
-			}
-		}
-	}
-	return 0;
+	for (size_t t = 0; t < parts->n_threads && !r; t++)
+		sort_samples(parts->samples + parts->threads[t].first,
+			     parts->threads[t].last - parts->threads[t].first);
+	return r;
 }
 
 /* ---- facts ----------------------------------------------------------------------- */
@@ -187,7 +252,7 @@ static int fill_parts(const struct profile *p, struct parts *parts)
 		return r;
 	parts->entries = calloc(parts->tree.n, sizeof(*parts->entries));
 	parts->calls = calloc(parts->tree.n, sizeof(*parts->calls));
-	if (!parts->entries || !parts->calls || cct_finish(&parts->tree, p->names))
+	if (!parts->entries || !parts->calls || add_events(p, parts))
 		return -ENOMEM;
 	/* If one line has several calls, the page shows the most expensive kind. */
 	for (size_t i = 1; i < p->tree.n; i++) {
@@ -196,7 +261,8 @@ static int fill_parts(const struct profile *p, struct parts *parts)
 		if (call > parts->calls[parts->map[i]])
 			parts->calls[parts->map[i]] = call;
 	}
-	return add_samples(p, parts);
+	r = add_samples(p, parts);
+	return r ? r : weigh_by_first_event(p, parts);
 }
 
 int format_html(const struct profile *p, const struct format_options *o, FILE *out)
@@ -205,7 +271,7 @@ int format_html(const struct profile *p, const struct format_options *o, FILE *o
 	struct html_page page = {
 		.title = p->command,
 		.names = p->names,
-		.least = p->tree.nodes[0].total * (o->min_percent / 100.0),
+		.least = o->min_percent / 100.0,
 		.max_depth = o->max_depth,
 		.max_nodes = MAX_NODES,
 	};
@@ -217,6 +283,11 @@ int format_html(const struct profile *p, const struct format_options *o, FILE *o
 		page.tree = &parts->tree;
 		page.entries = parts->entries;
 		page.calls = parts->calls;
+		if (parts->n_events > 1) {
+			page.events = parts->events;
+			page.n_events = parts->n_events;
+			page.self = parts->self;
+		}
 		page.threads = parts->threads;
 		page.n_threads = parts->n_threads;
 		page.samples = parts->samples;
@@ -234,6 +305,10 @@ int format_html(const struct profile *p, const struct format_options *o, FILE *o
 		free(parts->map);
 		free(parts->entries);
 		free(parts->calls);
+		free(parts->events);
+		free(parts->event_names);
+		free(parts->event_of);
+		free(parts->self);
 		for (size_t i = 0; i < parts->n_threads; i++)
 			free(parts->threads[i].origin);
 		free(parts->threads);

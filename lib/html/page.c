@@ -16,7 +16,10 @@
  *   head.full_names  whether the page shows names in full at first
  *   head.modules   [name, ...]
  *   head.threads   [{pid, tid, name, samples, origin}, ...]: samples: their number in the
- *                  columns; origin: the creation context as text, if it is known
+ *                  columns, or [number of each event]; origin: the creation context as text, if it
+ *                  is known
+ *   head.events    [{name, bytes, scale, samples, weight}, ...] if there are several. bytes:
+ *                  whether weights are bytes; scale: ns of one unit of weight, if it is time
  *   head.tick      ns of one unit of the column sample.time
  *   head.columns   [[name, number of values, bytes], ...] in their order; a reader skips unknown
  *                  names
@@ -27,7 +30,7 @@
  *   node.up        nodes in preorder, children heaviest first: the number of levels from a child
  *                  of the node before up to this node. Node 0 is the root.
  *   node.frame     number of its frame
- *   node.self      its self weight
+ *   node.self      its self weight. With several events: that of each, one after the other
  *   node.before    (only in a comparison) its self weight in the older recording
  *   node.entries   most entries on the encoding stack in a sample of this node
  *   repeat.node, repeat.least, repeat.most, repeat.span
@@ -43,8 +46,8 @@
  *                  32 signal, 64 nodes that are left out of the page, 128 start of a thread,
  *                  65536 uninstrumented, its place is known by unwinding; between:
  *                  enum html_call << 8
- *   sample.time    by thread, then by time: ticks since the sample before. The first sample of a
- *                  thread counts from the first sample of all.
+ *   sample.time    by thread, then by event, then by time: ticks since the sample before. The
+ *                  first sample of an event in a thread counts from the first sample of all.
  *   sample.node    node in which the sample was taken
  *   sample.weight  (absent if all are 1)
  *
@@ -102,6 +105,8 @@ asm(".pushsection .rodata\n"
 
 #define MARK "@DATA@"
 #define TICK 1000
+#define WHOLE \
+	(1ULL << 50) /* what the weight of an event is in page_weight() if there are several */
 
 enum {
 	FLAG_INLINED = 1,
@@ -328,30 +333,46 @@ static uint32_t frame_flags(const struct html_page *page, uint32_t node)
 /* ---- nodes that are left out ----------------------------------------------------- */
 
 struct left_out {
-	uint64_t total, before, nodes;
+	uint64_t before, nodes;
+	uint64_t total; /* of the first event */
 	uint32_t entries;
 	uint32_t number; /* its node in the page */
 };
 
 struct choice {
 	uint32_t *depth;	/* UINT32_MAX: left out */
+	uint64_t *totals;	/* NULL with one event; else by node, then by event */
+	uint64_t *others;	/* the same: those of its children that are left out */
 	uint64_t *total_before; /* NULL without before */
 	uint32_t *entries;	/* maximum of the node and the nodes below; NULL without entries */
 	struct left_out *left_out; /* by node: its children that are left out */
 };
 
+/* With several events, returns the greatest share of one. */
 static uint64_t page_weight(const struct html_page *page, const struct choice *c, uint32_t node)
 {
-	return page->tree->nodes[node].total + (c->total_before ? c->total_before[node] : 0);
+	double most = 0;
+
+	if (!c->totals)
+		return page->tree->nodes[node].total +
+		       (c->total_before ? c->total_before[node] : 0);
+	for (size_t e = 0; e < page->n_events; e++) {
+		double whole = c->totals[e], part = c->totals[node * page->n_events + e];
+
+		if (whole > 0 && part / whole > most)
+			most = part / whole;
+	}
+	return (uint64_t)(most * WHOLE);
 }
 
 /* Returns the least total with which at most max_nodes remain. */
 static uint64_t least_weight(const struct html_page *page, const struct choice *c)
 {
 	size_t counts[HISTOGRAM_BUCKETS] = {0}, n = 0;
+	uint64_t given = page->least * (c->totals ? WHOLE : page->tree->nodes[0].total);
 
 	if (!page->max_nodes || page->tree->n <= page->max_nodes)
-		return page->least;
+		return given;
 	for (uint32_t i = 0; i < page->tree->n; i++)
 		counts[histogram_bucket_of(page_weight(page, c, i))]++;
 	for (unsigned int b = HISTOGRAM_BUCKETS; b-- > 0;) {
@@ -360,10 +381,42 @@ static uint64_t least_weight(const struct html_page *page, const struct choice *
 			uint64_t least = b + 1 < HISTOGRAM_BUCKETS ? histogram_bucket_least(b + 1)
 								   : UINT64_MAX;
 
-			return least > page->least ? least : page->least;
+			return least > given ? least : given;
 		}
 	}
-	return page->least;
+	return given;
+}
+
+/* Sums up the weights of several events. 0 or -ENOMEM. */
+static int sum_events(const struct html_page *page, struct choice *c)
+{
+	size_t events = page->n_events, n = page->tree->n;
+
+	c->totals = malloc(n * events * sizeof(*c->totals));
+	c->others = calloc(n * events, sizeof(*c->others));
+	if (!c->totals || !c->others)
+		return -ENOMEM;
+	memcpy(c->totals, page->self, n * events * sizeof(*c->totals));
+	for (size_t i = n; i-- > 1;)
+		for (size_t e = 0; e < events; e++)
+			c->totals[page->tree->nodes[i].parent * events + e] +=
+				c->totals[i * events + e];
+	return 0;
+}
+
+static void leave_out(const struct html_page *page, struct choice *c, uint32_t node)
+{
+	uint32_t parent = page->tree->nodes[node].parent;
+	struct left_out *l = &c->left_out[parent];
+
+	c->depth[node] = UINT32_MAX;
+	l->nodes++;
+	l->total += page->tree->nodes[node].total;
+	l->before += c->total_before ? c->total_before[node] : 0;
+	for (size_t e = 0; c->totals && e < page->n_events; e++)
+		c->others[parent * page->n_events + e] += c->totals[node * page->n_events + e];
+	if (c->entries && c->entries[node] > l->entries)
+		l->entries = c->entries[node];
 }
 
 static int choose_nodes(struct writer *w, struct choice *c)
@@ -391,7 +444,7 @@ static int choose_nodes(struct writer *w, struct choice *c)
 			if (c->entries[i] > c->entries[t->nodes[i].parent])
 				c->entries[t->nodes[i].parent] = c->entries[i];
 	}
-	if (!c->depth || !c->left_out)
+	if (!c->depth || !c->left_out || (page->n_events && sum_events(page, c)))
 		return -ENOMEM;
 	least = least_weight(page, c);
 	for (size_t i = 1; i < t->n; i++) {
@@ -402,12 +455,7 @@ static int choose_nodes(struct writer *w, struct choice *c)
 			w->hidden++;
 		} else if (page_weight(page, c, i) < least ||
 			   (page->max_depth && depth + 1 > page->max_depth)) {
-			c->depth[i] = UINT32_MAX;
-			c->left_out[parent].nodes++;
-			c->left_out[parent].total += t->nodes[i].total;
-			c->left_out[parent].before += c->total_before ? c->total_before[i] : 0;
-			if (c->entries && c->entries[i] > c->left_out[parent].entries)
-				c->left_out[parent].entries = c->entries[i];
+			leave_out(page, c, i);
 			w->hidden++;
 		}
 	}
@@ -417,6 +465,8 @@ static int choose_nodes(struct writer *w, struct choice *c)
 static void free_choice(struct choice *c)
 {
 	free(c->depth);
+	free(c->totals);
+	free(c->others);
 	free(c->total_before);
 	free(c->entries);
 	free(c->left_out);
@@ -424,12 +474,15 @@ static void free_choice(struct choice *c)
 
 /* ---- nodes ----------------------------------------------------------------------- */
 
+/* self: by event */
 static uint32_t put_page_node(struct writer *w, uint32_t up, const struct frame_key *key,
-			      uint64_t self, uint64_t before, uint32_t entries)
+			      const uint64_t *self, uint64_t before, uint32_t entries)
 {
 	put_value(w, NODE_UP, up);
 	put_value(w, NODE_FRAME, page_frame_number(w, key));
-	put_value(w, NODE_SELF, self);
+	put_value(w, NODE_SELF, self[0]);
+	for (size_t e = 1; e < w->page->n_events; e++)
+		put_value(w, NODE_SELF, self[e]);
 	if (w->page->before)
 		put_value(w, NODE_BEFORE, before);
 	if (w->page->entries)
@@ -449,8 +502,9 @@ static void put_tree_node(struct writer *w, uint32_t node, uint32_t up)
 		.flags = frame_flags(page, node),
 	};
 
-	w->map[node] = put_page_node(w, up, &key, n->self, page->before ? page->before[node] : 0,
-				     page->entries ? page->entries[node] : 0);
+	w->map[node] = put_page_node(
+		w, up, &key, page->n_events ? page->self + node * page->n_events : &n->self,
+		page->before ? page->before[node] : 0, page->entries ? page->entries[node] : 0);
 	if (n->repeat_max) {
 		put_value(w, REPEAT_NODE, w->map[node] - w->last_repeat);
 		put_value(w, REPEAT_LEAST, n->repeat_min);
@@ -483,9 +537,12 @@ static void put_page_nodes(struct writer *w, struct choice *c)
 		while (!next) {
 			struct left_out *l = &c->left_out[node];
 
-			if (l->total || l->before) {
-				l->number = put_page_node(w, up, &rest, l->total, l->before,
-							  l->entries);
+			if (l->nodes) {
+				const uint64_t *others =
+					c->others ? c->others + node * w->page->n_events : NULL;
+
+				l->number = put_page_node(w, up, &rest, others ? others : &l->total,
+							  l->before, l->entries);
 				up = 1;
 			}
 			if (!node)
@@ -535,11 +592,15 @@ static void put_page_samples(struct writer *w)
 	}
 	for (size_t t = 0; t < page->n_threads; t++) {
 		uint64_t last = 0;
+		uint32_t event = 0;
 
 		for (size_t i = page->threads[t].first; i < page->threads[t].last; i++) {
 			const struct html_sample *s = &page->samples[i];
 			uint64_t tick = (s->time - first) / TICK;
 
+			if (s->event != event)
+				last = 0;
+			event = s->event;
 			put_value(w, SAMPLE_TIME, tick - last);
 			put_value(w, SAMPLE_NODE, w->map[s->node]);
 			if (weights)
@@ -570,6 +631,47 @@ static void put_page_sources(struct writer *w)
 	}
 }
 
+static json_t *events_array(const struct writer *w)
+{
+	json_t *list = json_array();
+	int r = 0;
+
+	for (size_t i = 0; i < w->page->n_events; i++) {
+		const struct html_event *e = &w->page->events[i];
+
+		r |= json_array_append_new(
+			list, json_pack("{sosbsIsIsI}", "name", json_clean_string(e->name), "bytes",
+					e->bytes, "scale", (json_int_t)e->scale, "samples",
+					(json_int_t)e->samples, "weight", (json_int_t)e->weight));
+	}
+	if (!r)
+		return list;
+	json_decref(list);
+	return NULL;
+}
+
+/* Returns the number of a thread's samples, or a list of those of each event. */
+static json_t *samples_of_thread(const struct writer *w, const struct html_thread *t)
+{
+	json_t *list;
+	int r = 0;
+
+	if (!w->page->n_events)
+		return json_integer(t->last - t->first);
+	list = json_array();
+	for (uint64_t i = t->first, e = 0; e < w->page->n_events; e++) {
+		uint64_t first = i;
+
+		while (i < t->last && w->page->samples[i].event == e)
+			i++;
+		r |= json_array_append_new(list, json_integer(i - first));
+	}
+	if (!r)
+		return list;
+	json_decref(list);
+	return NULL;
+}
+
 static json_t *threads_array(const struct writer *w)
 {
 	json_t *list = json_array();
@@ -581,7 +683,7 @@ static json_t *threads_array(const struct writer *w)
 
 		r |= json_object_set_new(o, "pid", json_integer(t->pid));
 		r |= json_object_set_new(o, "tid", json_integer(t->tid));
-		r |= json_object_set_new(o, "samples", json_integer(t->last - t->first));
+		r |= json_object_set_new(o, "samples", samples_of_thread(w, t));
 		if (t->name)
 			r |= json_object_set_new(o, "name", json_clean_string(t->name));
 		if (t->origin && *t->origin)
@@ -620,6 +722,8 @@ static json_t *head_object(const struct writer *w)
 				 json_boolean(symbol_table_shows_full(w->page->names)));
 	r |= json_object_set_new(head, "modules", modules);
 	r |= json_object_set_new(head, "threads", threads_array(w));
+	if (w->page->n_events)
+		r |= json_object_set_new(head, "events", events_array(w));
 	r |= json_object_set_new(head, "tick", json_integer(TICK));
 	r |= json_object_set_new(head, "columns", columns);
 	if (r) {

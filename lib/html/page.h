@@ -7,6 +7,7 @@
 #define PCCE_HTML_PAGE_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include "tree/cct.h"
@@ -23,6 +24,14 @@ enum html_call {
 	HTML_CALL_TAIL,
 };
 
+/* One of several events, which do not add up. */
+struct html_event {
+	const char *name;
+	bool bytes;	/* weights are bytes */
+	uint64_t scale; /* ns of one unit of weight; 0: it is not time */
+	uint64_t samples, weight;
+};
+
 struct html_thread {
 	uint32_t pid, tid;
 	const char *name;     /* NULL: unknown */
@@ -34,6 +43,7 @@ struct html_sample {
 	uint64_t time; /* ns, on any clock */
 	uint32_t node;
 	uint32_t weight;
+	uint32_t event; /* index into html_page.events, if there are any */
 	uint32_t place; /* index into html_page.places, if there are any */
 };
 
@@ -60,16 +70,22 @@ struct html_page {
 	const uint64_t *before;
 	const uint32_t *entries; /* by node: most entries on the encoding stack in a sample of it */
 	const uint8_t *calls;	 /* by node: enum html_call */
+	/* If there are several events: the self weights, by node, then by event. The tree has those
+	 * of the first one, by which it is sorted. */
+	const struct html_event *events;
+	size_t n_events;
+	const uint64_t *self;
 	const struct html_thread *threads;
 	size_t n_threads;
-	const struct html_sample *samples; /* by thread, then by time */
+	const struct html_sample *samples; /* by thread, then by event, then by time */
 	size_t n_samples;
 	const struct html_place *places; /* in which samples were taken */
 	size_t n_places;
 	const struct html_source *sources; /* files whose text is shown */
 	size_t n_sources;
 
-	uint64_t least;		/* nodes with a smaller total are left out and counted */
+	/* Nodes with a smaller part of the weight of each event are left out and counted. */
+	double least;
 	unsigned int max_depth; /* so are nodes that are deeper; 0: none */
 	size_t max_nodes; /* and the lightest nodes, so that at most this number remains; 0: none */
 };

@@ -7,6 +7,7 @@
  *   make_page deep N         one chain of N frames, and calls on its way
  *   make_page names          difficult names: long, with markup, with letters of all kinds
  *   make_page threads        three threads that run one after the other, one created by another
+ *   make_page events        time on CPUs, waits and page faults of two threads in four seconds
  *   make_page compare        two recordings compared
  *   make_page one            one frame, one sample
  */
@@ -214,6 +215,81 @@ static void threads(struct html_page *page)
 	page->n_threads = 3;
 }
 
+static uint32_t kernel(uint32_t parent, const char *name)
+{
+	struct cct_key key = {
+		.kind = DECODE_FRAME_FOREIGN,
+		.flags = CCT_KERNEL,
+		.module = UINT32_MAX,
+		.func = PCCE_NONE,
+		.name = symbol_table_intern(names, name),
+	};
+
+	return cct_child(&tree, parent, &key);
+}
+
+enum { ON_CPU, OFF_CPU, FAULTS, EVENTS };
+
+static struct html_event three_events[EVENTS] = {
+	[ON_CPU] = {.name = "cpu-clock", .scale = 10000000},
+	[OFF_CPU] = {.name = "off-cpu", .scale = 10000000},
+	[FAULTS] = {.name = "page-faults"},
+};
+static struct html_sample event_samples[300];
+static uint64_t event_weights[16 * EVENTS];
+
+static void sample(struct html_page *page, uint32_t event, uint32_t node, double time,
+		   uint32_t weight)
+{
+	event_samples[page->n_samples++] = (struct html_sample){
+		.time = time * 1e9, .event = event, .node = node, .weight = weight};
+	event_weights[node * EVENTS + event] += weight;
+	three_events[event].samples++;
+	three_events[event].weight += weight;
+	if (event == ON_CPU)
+		add(node, weight);
+}
+
+/*
+ * The main thread computes for a second, waits two seconds for a futex, has no CPU for half a
+ * second, and computes for half a second more. The other one waits one second for I/O, and its
+ * second wait has not ended after four seconds. The main thread has 40 page faults at 0.5 s.
+ */
+static void events(struct html_page *page)
+{
+	uint32_t top = child(0, "main", "/src/main.c", 1),
+		 compute = child(top, "compute", "/src/main.c", 5),
+		 lock = child(top, "lock", "/src/main.c", 7),
+		 futex = kernel(lock, "[waiting: futex]"), runnable = kernel(lock, "[runnable]"),
+		 worker = child(0, "worker", "/src/main.c", 20),
+		 io = kernel(worker, "[waiting: I/O]"), poll = kernel(worker, "[waiting]");
+
+	for (int i = 0; i < 100; i++)
+		sample(page, ON_CPU, compute, i * 0.01, 1);
+	for (int i = 0; i < 50; i++)
+		sample(page, ON_CPU, compute, 3.505 + i * 0.01, 1);
+	sample(page, OFF_CPU, futex, 3.5, 200);
+	sample(page, OFF_CPU, runnable, 3.500001, 50);
+	for (int i = 0; i < 40; i++)
+		sample(page, FAULTS, compute, 0.5 + i * 1e-5, 1);
+	three[0] = (struct html_thread){
+		.pid = 300, .tid = 300, .name = "main", .last = page->n_samples};
+	sample(page, OFF_CPU, io, 1, 100);
+	sample(page, OFF_CPU, poll, 4, 300);
+	three[1] = (struct html_thread){.pid = 300,
+					.tid = 301,
+					.name = "worker",
+					.first = three[0].last,
+					.last = page->n_samples};
+	page->samples = event_samples;
+	page->threads = three;
+	page->n_threads = 2;
+	page->events = three_events;
+	page->n_events = EVENTS;
+	page->self = event_weights;
+	json_object_set_new(page->facts, "samples", json_integer(page->n_samples));
+}
+
 static uint64_t before_weights[16];
 
 /* grows: 100 of 1000 before, 400 of 1000 now; shrinks: 500, 200; steady: 300, 295; gone: 100, 0;
@@ -274,12 +350,15 @@ int main(int argc, char **argv)
 		odd_names();
 	else if (!strcmp(what, "threads"))
 		threads(&page);
+	else if (!strcmp(what, "events"))
+		events(&page);
 	else if (!strcmp(what, "compare"))
 		compare(&page);
 	else if (!strcmp(what, "one"))
 		add(child(0, "main", "", 0), 1);
 	else {
-		fprintf(stderr, "usage: make_page contexts|deep|names|threads|compare|one [N]\n");
+		fprintf(stderr,
+			"usage: make_page contexts|deep|names|threads|events|compare|one [N]\n");
 		return 2;
 	}
 	check(cct_finish(&tree, names));

@@ -3,7 +3,7 @@
 # runs beside others
 #
 # Tests the page of pcce-report --format=html in headless Chromium, with real clicks and keys.
-# browse.mjs uses recordings of tests/report/generate.c and pages of make_page.c.
+# browse.mjs and events.mjs use recordings of tests/report/generate.c and pages of make_page.c.
 
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/driver.sh"
@@ -33,7 +33,7 @@ for kind in small verify empty; do
 done
 pcce-diff --format=html -o diff.html small.data verify.data 2>err.log ||
 	not_ok "page of two recordings" err.log
-for kind in contexts deep names threads compare one; do
+for kind in contexts deep names threads events compare one; do
 	./make_page $kind >$kind.html 2>err.log || not_ok "page of $kind" err.log
 done
 mkdir -p source/demo
@@ -62,18 +62,22 @@ if ! get_driver; then
 	skip "the page in a browser" "$why"
 	done_testing
 fi
-timeout -k 10 600 node "$modules/browse.mjs" "$browser" "$scratch" \
-	"$(stat_of small.data max_encoding_stack)" >browse.log 2>browse.err
-status=$?
-while IFS=$'\t' read -r verdict name detail; do
-	case $verdict in
-	pass) ok "$name" ;;
-	fail) not_ok "$name" "$detail" ;;
-	esac
-done <browse.log
-if [ $status = 0 ] && [ "$(tail -n 1 browse.log)" = end ]; then
-	ok "the browser was driven to the end"
-else
-	not_ok "the browser was driven to the end" "exit status $status" browse.err
-fi
+# drive SCRIPT ARG...: runs its tests.
+drive() {
+	timeout -k 10 600 node "$modules/$1.mjs" "$browser" "$scratch" "${@:2}" >browse.log 2>browse.err
+	status=$?
+	while IFS=$'\t' read -r verdict name detail; do
+		case $verdict in
+		pass) ok "$name" ;;
+		fail) not_ok "$name" "$detail" ;;
+		esac
+	done <browse.log
+	if [ $status = 0 ] && [ "$(tail -n 1 browse.log)" = end ]; then
+		ok "$1: the browser was driven to the end"
+	else
+		not_ok "$1: the browser was driven to the end" "exit status $status" browse.err
+	fi
+}
+drive browse "$(stat_of small.data max_encoding_stack)"
+drive events
 done_testing

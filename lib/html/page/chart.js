@@ -36,25 +36,26 @@ class ChartView {
 				this.tree.parent === tree.parent &&
 				this.thread === thread &&
 				this.busy === busy &&
+				this.series === p.series &&
 				String(this.wanted) === String(span);
 		this.tree = tree;
 		this.thread = thread;
 		this.busy = busy;
 		this.wanted = span;
 		this.colours = colours;
-		this.step = usualStep(p, thread);
-		this.first = span
-			? lowerBound(p.sampleTime, span[0], thread.first, thread.last)
-			: thread.first;
-		this.last = span
-			? lowerBound(p.sampleTime, span[1], this.first, thread.last)
-			: thread.last;
+		this.series = p.series;
+		this.step = usualStep(p, p.series, thread);
+		const { time } = p.series,
+			first = p.series.first[thread.number],
+			last = p.series.last[thread.number];
+		this.first = span ? lowerBound(time, span[0], first, last) : first;
+		this.last = span ? lowerBound(time, span[1], this.first, last) : last;
 		this.times = busy
 			? Float64Array.from(
 					{ length: this.last - this.first },
 					(_, k) => k * this.step
 				)
-			: p.sampleTime.subarray(this.first, this.last);
+			: (p.series.begin || time).subarray(this.first, this.last);
 		this.span = busy
 			? [0, Math.max(1, this.last - this.first) * this.step]
 			: span || wholeTime(p);
@@ -73,7 +74,7 @@ class ChartView {
 		this.surface.touch();
 	}
 	nodeOf(sample) {
-		const i = this.tree.profile.sampleNode[sample];
+		const i = this.series.node[sample];
 		return this.tree.map ? this.tree.map[i] : i;
 	}
 	look(view) {
@@ -110,7 +111,9 @@ class ChartView {
 	}
 	endOf(i) {
 		const t = this.timeOf(i),
+			{ begin, time } = this.series,
 			next = i + 1 < this.last ? this.timeOf(i + 1) : Infinity;
+		if (begin && !this.busy && time[i] > begin[i]) return time[i];
 		return next - t <= this.step * 1.8 ? next : t + this.step;
 	}
 

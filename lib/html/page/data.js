@@ -116,38 +116,10 @@ function nameFunctions(p) {
 	}
 }
 
-function placeSamples(p, columns, tick) {
-	const time = columns['sample.time'] || new Float64Array(0);
-	let i = 0,
-		first = 0,
-		last = 0;
-	p.threads.forEach((t, number) => {
-		t.number = number;
-		t.first = i;
-		let now = 0;
-		for (const to = i + t.samples; i < to; i++) {
-			now += time[i];
-			time[i] = (now * tick) / 1e9;
-		}
-		t.last = i;
-		if (t.samples) last = Math.max(last, time[i - 1]);
-		t.label =
-			(t.name || 'thread') +
-			' ' +
-			(t.tid === t.pid ? t.pid : t.pid + '/' + t.tid);
-	});
-	p.sampleTime = time;
-	p.sampleNode = columns['sample.node'] || new Uint32Array(0);
-	p.sampleWeight = columns['sample.weight'] || null;
-	p.firstTime = first;
-	p.lastTime = last;
-}
-
 /* Sets sources: file -> its lines; files are numbers of strings. */
 function readSources(p, columns, lines) {
 	const column = name => columns[name] || new Uint32Array(0);
 	let at = 0;
-	p.samplePlace = column('sample.place');
 	p.placeFile = column('place.file');
 	p.placeLine = column('place.line');
 	p.sources = new Map();
@@ -156,6 +128,15 @@ function readSources(p, columns, lines) {
 		p.sources.set(file, lines.slice(at, at + n));
 		at += n;
 	});
+}
+
+/* Returns the weights of the nodes by event. */
+function byEvent(self, n) {
+	const events = self.length / n;
+	if (events <= 1) return [self];
+	return Array.from({ length: events }, (_, e) =>
+		Float64Array.from({ length: n }, (_, i) => self[i * events + e])
+	);
 }
 
 async function readProfile(text) {
@@ -181,13 +162,8 @@ async function readProfile(text) {
 		 * repetition */
 		repeatOf: new Map(),
 	};
-	/* Seconds of CPU time per sample, if the event is a clock. */
-	const secondsOf = f =>
-		f && /^(cpu|task)-clock/.test(f.event || '') && f.frequency ? 1 / f.frequency : 0;
-	p.sampleSeconds = secondsOf(p.facts);
-	p.sampleSecondsBefore = secondsOf(p.facts.was);
+	p.sampleSecondsBefore = p.facts.was ? onlyEvent(p.facts.was).scale / 1e9 : 0;
 	nameFunctions(p);
-	placeSamples(p, columns, head.tick);
 	readSources(p, columns, lines);
 	let node = 0;
 	column('repeat.node').forEach((d, i) => {
@@ -209,15 +185,18 @@ async function readProfile(text) {
 		parent[i] = at[d - 1];
 		at[d] = i;
 	}
-	const self = columns['node.self'] || new Float64Array(1);
+	const selves = byEvent(columns['node.self'] || new Float64Array(1), n);
 	p.tree = makeTree(
 		p,
 		parent,
 		depth,
 		column('node.frame'),
-		self,
+		selves[0],
 		columns['node.before'] || null
 	);
 	p.tree.repeatOf = p.repeatOf;
+	listChoices(p, head, columns, selves);
+	[p.firstTime, p.lastTime] = spanOf(p.choices);
+	choose(p, 0);
 	return p;
 }

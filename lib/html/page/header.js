@@ -23,15 +23,19 @@ function totalChange() {
 /* Returns the facts in the title line: samples, duration, threads and contexts. */
 function factsLine(f) {
 	const lasted = p.lastTime - p.firstTime,
-		busy = p.threads.filter(t => t.samples).length,
+		{ chosen } = p,
+		several = p.choices.length > 1,
+		busy = p.threads.filter(t => t.all).length,
 		facts = [];
 	if (comparing()) facts.push(`${f.before || 'before'} → ${f.after || 'after'}`);
 	if (f.samples !== undefined)
 		facts.push(
 			(f.was ? count(f.was.samples) + ' → ' : '') +
-				plural(f.samples, 'sample') +
-				(f.unit ? ', ' + amount(p, sumOf(full)) : '') +
-				(f.event ? ' of ' + f.event : '')
+				plural(several ? chosen.samples : f.samples, 'sample') +
+				(chosen.bytes || chosen.timed || several
+					? ', ' + amountInWords(p, sumOf(chosen.self))
+					: '') +
+				(chosen.name ? ' of ' + chosen.name : '')
 		);
 	if (comparing() && totalChange()) facts.push(totalChange());
 	if (lasted > 0) facts.push(seconds(lasted));
@@ -55,12 +59,27 @@ function fillTitle() {
 		quality = $('quality');
 	$('title').textContent = $('title').title = title;
 	document.title = title + ' – pcce';
-	$('facts').textContent = factsLine(f);
 	if (f.samples && f.exact !== undefined) {
 		const all = f.was ? joint(f, f.was) : f;
 		quality.replaceChildren(qualityBar(all), el('span', {}, exactText(all)));
 	} else quality.hidden = true;
 	quality.addEventListener('click', () => update({ view: 'recording' }));
+}
+
+/* Makes the choice of an event. */
+function makeEvents() {
+	$('events').hidden = p.choices.length < 2;
+	$('event').append(
+		...p.choices.map(({ name }, value) => el('option', { value }, name))
+	);
+	$('event').addEventListener('change', e => update({ event: Number(e.target.value) }));
+}
+
+function showEvent() {
+	choose(p, state.event);
+	$('event').value = state.event;
+	$('facts').textContent = factsLine(p.facts);
+	if (tracks) tracks.showEvent();
 }
 
 function makeTabs() {
@@ -166,7 +185,7 @@ function showTags() {
 		weight = p.tree.total[0],
 		{ thinned } = p.facts;
 	if (out.length) {
-		const part = percent(weight, sumOf(full));
+		const part = percent(weight, sumOf(p.chosen.self));
 		out.push(
 			el(
 				'span',
@@ -200,7 +219,7 @@ function paintLegend() {
 				? []
 				: legendOf(p, byChange ? 'change' : state.colour);
 	$('legend').replaceChildren(
-		...colours.map(([colour, text]) => {
+		...[...colours, ...(tracks ? legendOfWaits(tracks.activity) : [])].map(([colour, text]) => {
 			const box = el('i');
 			box.style.background = colour;
 			return el('span', {}, box, text);

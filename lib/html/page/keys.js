@@ -11,6 +11,7 @@ const KEYS = {
 		['m', 'C++ names: short or in full'],
 		['r', 'fold recursion'],
 		['z', 'zoom to the selected time span'],
+		['e', 'next event'],
 		['t', 'colours: system, light, dark'],
 		['Backspace', 'previous view'],
 		['Escape', 'reset the zoom'],
@@ -113,6 +114,7 @@ const COMMANDS = {
 	f: () => flip('up'),
 	v: () => flip('invert'),
 	t: () => nextTheme(),
+	e: () => update({ event: (state.event + 1) % p.choices.length }),
 	z: () => (tracks ? zoomTime() : false),
 	'?': () => showHelp(),
 	Backspace: () => {

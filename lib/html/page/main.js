@@ -5,6 +5,7 @@
 function render(before) {
 	const changed = k => !before || state[k] !== before[k];
 	if (changed('full')) showNames(state.full);
+	if (changed('event')) showEvent();
 	if (changed('query')) {
 		searchFor(state.query);
 		if ($('search').value !== state.query) $('search').value = state.query;
@@ -70,11 +71,11 @@ function pickNode(i) {
 
 function start(profile) {
 	p = profile;
-	full = p.tree.self;
 	fullBefore = p.tree.before;
 	showState = render;
 	fillTitle();
 	makeTabs();
+	makeEvents();
 	makeDetails();
 	listenToSearch();
 	$('theme').addEventListener('click', nextTheme);
@@ -86,7 +87,7 @@ function start(profile) {
 		render(before);
 	});
 	systemDark.addEventListener('change', () => setTheme(theme));
-	if (p.sampleTime.length > 1) makeTracks();
+	if (p.series.time.length > 1) makeTracks();
 	FIRST.full = p.fullNames;
 	state = fromHash();
 	if (p.facts.samples === 0 && state.view !== 'recording') {

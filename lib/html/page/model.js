@@ -359,17 +359,11 @@ function refresh(merged) {
  * whole time). */
 function weightsOf(p, threads, range) {
 	const self = new Float64Array(p.tree.n),
-		{ sampleTime: time, sampleNode: node, sampleWeight: weight } = p;
-	for (const t of p.threads) {
-		if (threads && !threads.has(t.number)) continue;
-		let i = t.first,
-			last = t.last;
-		if (range) {
-			i = lowerBound(time, range[0], t.first, t.last);
-			last = lowerBound(time, range[1], i, t.last);
-		}
-		for (; i < last; i++) self[node[i]] += weight ? weight[i] : 1;
-	}
+		{ series } = p,
+		{ node } = series;
+	eachSample(p, series, threads, range, (i, weight) => {
+		self[node[i]] += weight;
+	});
 	return self;
 }
 

@@ -208,6 +208,21 @@ function thinnedText({ thinned }) {
 	);
 }
 
+/* Returns a fact for each event. */
+function eventsOf(p, f, often) {
+	if (f !== p.facts || p.choices.length < 2) return [['event', f.event && f.event + often]];
+	return p.choices
+		.filter(c => c !== p.sum)
+		.map(({ name, samples, self, bytes, timed, seconds }) => [
+			'event',
+			name +
+				': ' +
+				plural(samples, 'sample') +
+				', ' +
+				amountInWords({ ...p, chosen: { bytes, timed, seconds } }, sumOf(self)),
+		]);
+}
+
 /* Returns the facts that have a name and a value. Those without a value are left out. */
 function namedFacts(p, f) {
 	const lasted = p.lastTime - p.firstTime,
@@ -215,7 +230,7 @@ function namedFacts(p, f) {
 		number = n => (n !== undefined ? count(n) : '');
 	const facts = [
 		['command', f.command || p.title],
-		['event', f.event && f.event + often],
+		...eventsOf(p, f, often),
 		['sampler', f.sampler],
 		['host', [f.host, f.kernel].filter(Boolean).join(', ')],
 		['recorded', f.wall_time > 1e9 ? new Date(f.wall_time).toLocaleString() : ''],

@@ -4,8 +4,8 @@
  * that match the search.
  */
 
-/* All weights, and those of the older recording in a comparison. */
-let full, fullBefore;
+/* All weights of the older recording in a comparison. */
+let fullBefore;
 /* By function, 1 if its name matches. null: no search. */
 let matched = null;
 /* The tree that is not inverted. */
@@ -30,7 +30,10 @@ function shownTree(inverted) {
 }
 
 function weigh() {
-	let self = state.threads || state.range ? weightsOf(p, state.threads, state.range) : full,
+	let self =
+			state.threads || state.range
+				? weightsOf(p, state.threads, state.range)
+				: p.chosen.self,
 		before = fullBefore;
 	if (state.only && matched) {
 		self = keepMatches(p.tree, self, matched);
@@ -90,19 +93,12 @@ function threadsOf(tree, i) {
 		inside = tree.map
 			? k => tree.map[k] >= i && tree.map[k] < end
 			: k => k >= i && k < end;
-	for (const t of p.threads) {
-		if (state.threads && !state.threads.has(t.number)) continue;
-		let a = t.first,
-			b = t.last,
-			weight = 0;
-		if (state.range) {
-			a = lowerBound(p.sampleTime, state.range[0], a, b);
-			b = lowerBound(p.sampleTime, state.range[1], a, b);
-		}
-		for (; a < b; a++)
-			if (inside(p.sampleNode[a]))
-				weight += p.sampleWeight ? p.sampleWeight[a] : 1;
-		if (weight) out.push({ label: t.label, weight, origin: t.origin });
-	}
+	const weights = new Float64Array(p.threads.length);
+	eachSample(p, p.series, state.threads, state.range, (k, weight, thread) => {
+		if (inside(p.series.node[k])) weights[thread] += weight;
+	});
+	p.threads.forEach(({ label, origin }, t) => {
+		if (weights[t]) out.push({ label, weight: weights[t], origin });
+	});
 	return out.sort((x, y) => y.weight - x.weight);
 }

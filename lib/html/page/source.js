@@ -24,15 +24,11 @@ function keptNodes(inside) {
 
 /* Calls each(node, place, weight) for the selected samples of a function. */
 function eachSampleOf(func, kept, each) {
-	const { sampleNode: node, sampleWeight: weight, samplePlace: place, sampleTime: time } = p;
-	for (const t of p.threads) {
-		if (state.threads && !state.threads.has(t.number)) continue;
-		const [from, to] = state.range || [-Infinity, Infinity],
-			last = lowerBound(time, to, t.first, t.last);
-		for (let i = lowerBound(time, from, t.first, t.last); i < last; i++)
-			if (funcOf(p.tree, node[i]) === func && (!kept || kept[node[i]]))
-				each(node[i], place[i], weight ? weight[i] : 1);
-	}
+	const { node, place } = p.series;
+	eachSample(p, p.series, state.threads, state.range, (i, weight) => {
+		if (funcOf(p.tree, node[i]) === func && (!kept || kept[node[i]]))
+			each(node[i], place[i], weight);
+	});
 }
 
 /* Returns the lines of a function by file: file -> line -> {self, total, callees}. */

@@ -15,6 +15,7 @@ const VIEWS = [
 ];
 const FIRST = {
 	view: 'flame',
+	event: 0,
 	lines: false,
 	full: false,
 	fold: false,
@@ -34,6 +35,7 @@ const FIRST = {
 /* The names of the parts of the state in the address. */
 const SHORT = {
 	view: 'v',
+	event: 'e',
 	lines: 'l',
 	full: 'm',
 	fold: 'f',
@@ -59,7 +61,7 @@ const shownViews = () =>
 	);
 /* The parts of the state that determine the nodes of the shown tree, and their weights. */
 const SHAPE = ['lines', 'fold', 'invert'],
-	SELECTION = ['threads', 'range', 'only'];
+	SELECTION = ['event', 'threads', 'range', 'only'];
 
 /* The profile, the state, the visible view and the tracks of the threads (null: none). */
 let p,
@@ -116,6 +118,7 @@ function fromHash() {
 	if (!shownViews().some(([name]) => name === s.view)) s.view = 'flame';
 	if (s.threads && !s.threads.size) s.threads = null;
 	if (s.range && !(s.range.length === 2 && s.range[0] < s.range[1])) s.range = null;
+	if (!p.choices[s.event]) s.event = 0;
 	if (!(s.func >= -1 && s.func < p.funcs.length)) s.func = -1;
 	return s;
 }

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 /* Does what the tracks and the chart have in common: the time scale, its steps, and the wheel. */
 
-/* Returns the threads that have samples, those with most samples first. */
+/* Returns the threads that have samples of any event, those with most samples first. */
 const busyThreads = p =>
-	p.threads
-		.filter(t => t.samples)
-		.sort((a, b) => b.samples - a.samples || a.number - b.number);
+	p.threads.filter(t => t.all).sort((a, b) => b.all - a.all || a.number - b.number);
 
 /* Returns the time from the first sample to the last, at least a microsecond. */
 const wholeTime = p => [p.firstTime, Math.max(p.lastTime, p.firstTime + 1e-6)];
 
 /* Returns the usual time between two samples of a running thread. */
-function usualStep(p, thread) {
-	const steps = [],
-		every = Math.max(1, Math.floor((thread.last - thread.first) / 1000));
-	for (let i = thread.first + 1; i < thread.last; i += every)
-		steps.push(p.sampleTime[i] - p.sampleTime[i - 1]);
+function usualStep(p, series, thread) {
+	const { time } = series,
+		first = series.first[thread.number],
+		last = series.last[thread.number],
+		steps = [],
+		every = Math.max(1, Math.floor((last - first) / 1000));
+	for (let i = first + 1; i < last; i += every) steps.push(time[i] - time[i - 1]);
 	steps.sort((a, b) => a - b);
 	return steps.length ? steps[steps.length >> 1] : p.lastTime - p.firstTime || 1e-3;
 }

@@ -1,26 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-/* Draws the tracks: the activity of each thread over time. They select threads and a time span. */
+/*
+ * Draws the tracks: the activity of each thread over time. They select threads and a time span. If
+ * the recording has all time, they show that, and the chosen event as marks if it is another one.
+ */
 const TRACK = 26,
+	MARK = 4,
 	MOST_TRACKS = 100;
-const ACTIVITY = ['code', 'foreign', 'kernel', 'gap'];
-
-/* Returns, by node of the recording's tree, the kind of its samples as an index into ACTIVITY. */
-function activityOf(tree) {
-	const kinds = new Uint8Array(tree.n);
-	for (let i = 1; i < tree.n; i++) {
-		const kind = kindOf(flagsOf(tree, i));
-		kinds[i] =
-			kinds[tree.parent[i]] === 3 || kind === 'gap'
-				? 3
-				: kind === 'kernel'
-					? 2
-					: kind === 'foreign'
-						? 1
-						: 0;
-	}
-	return kinds;
-}
-
 /* Returns the tracks: all threads, each thread, and the other threads if there are very many. */
 function tracksOf(p) {
 	const busy = busyThreads(p),
@@ -39,12 +24,14 @@ function tracksOf(p) {
 	return tracks;
 }
 
+const threadsIn = track => new Set(track.threads.map(t => t.number));
+
 /* Returns the weight of the samples of a track. */
 function trackWeight(p, track) {
-	const weight = p.sampleWeight;
 	let sum = 0;
-	for (const t of track.threads)
-		for (let i = t.first; i < t.last; i++) sum += weight ? weight[i] : 1;
+	eachSample(p, p.series, threadsIn(track), null, (_, weight) => {
+		sum += weight;
+	});
 	return sum;
 }
 
@@ -65,8 +52,7 @@ class Tracks {
 		this.chosen = null;
 		this.tracks = tracksOf(p);
 		this.activity = activityOf(p.tree);
-		for (const track of this.tracks) track.button = this.buttonOf(track);
-		this.labels = el('div', { class: 'labels' }, ...this.tracks.map(t => t.button));
+		this.labels = el('div', { class: 'labels' });
 		this.canvas = el('canvas', {
 			tabIndex: 0,
 			role: 'slider',
@@ -95,6 +81,19 @@ class Tracks {
 			drawTimeScale(ctx, width, this.view)
 		);
 		this.listen();
+		this.showEvent();
+	}
+	/* Shows the chosen event. */
+	showEvent() {
+		const { p } = this,
+			all = p.sum && p.sum.series,
+			shown = [p.sum, ...p.sumOf].includes(p.chosen);
+		this.series = all || p.series;
+		this.marked = all && !shown ? p.series : null;
+		this.bins = null;
+		for (const track of this.tracks) track.button = this.buttonOf(track);
+		this.labels.replaceChildren(...this.tracks.map(t => t.button));
+		this.set(this.chosen, this.range);
 	}
 	buttonOf(track) {
 		const weight = trackWeight(this.p, track);
@@ -177,8 +176,8 @@ class Tracks {
 		const [v0, v1] = this.view,
 			steps = this.tracks
 				.filter(t => !t.all)
-				.map(t => usualStep(this.p, t.threads[0])),
-			step = Math.min(...steps),
+				.map(t => usualStep(this.p, this.series, t.threads[0])),
+			step = this.series.begin ? this.series.period : Math.min(...steps),
 			perPixel = (v1 - v0) / width;
 		this.stripe = Math.max(2, Math.min(24, Math.ceil((6 * step) / perPixel)));
 		const stripes = Math.ceil(width / this.stripe),
@@ -189,48 +188,53 @@ class Tracks {
 					(most, _, b) =>
 						Math.max(
 							most,
-							bins[0][b] +
-								bins[1][b] +
-								bins[2][b] +
-								bins[3][b]
+							bins.reduce((sum, of) => sum + of[b], 0)
 						),
 					0
 				);
-			return { bins, full: this.fullOf(track, full, perStripe / step) };
+			return {
+				bins,
+				full: this.fullOf(track, full, perStripe / step),
+				marks: this.marked && this.countMarks(track, width),
+			};
 		});
 		this.countedWidth = width;
 	}
-	/* Returns, by kind and stripe, the weight of the samples of a track. */
+	/* Returns, by activity and stripe, the weight of the samples of a track. */
 	countTrack(track, stripes, perStripe) {
-		const { activity } = this,
-			[v0, v1] = this.view,
-			{ sampleTime: time, sampleNode: node, sampleWeight: weight } = this.p,
-			bins = ACTIVITY.map(() => new Float32Array(stripes));
-		for (const t of track.threads) {
-			let i = lowerBound(time, v0, t.first, t.last);
-			for (; i < t.last && time[i] < v1; i++) {
-				const b = Math.min(
-					stripes - 1,
-					Math.floor((time[i] - v0) / perStripe)
-				);
-				bins[activity[node[i]]][b] += weight ? weight[i] : 1;
-			}
-		}
+		const { activity, series, view } = this,
+			{ node, weight } = series,
+			bins = ACTIVITIES.map(() => new Float32Array(stripes));
+		eachSample(this.p, series, threadsIn(track), view, i => {
+			const of = bins[activity[node[i]]];
+			eachBin(series, i, weight ? weight[i] : 1, view[0], perStripe, stripes, (b, w) => {
+				of[b] += w;
+			});
+		});
 		return bins;
 	}
+	/* Returns, by column of pixels, the weight of the marked event. */
+	countMarks(track, width) {
+		const { marked, view } = this,
+			marks = new Float32Array(Math.ceil(width)),
+			perPixel = (view[1] - view[0]) / width;
+		eachSample(this.p, marked, threadsIn(track), view, (i, w) => {
+			marks[Math.floor((marked.time[i] - view[0]) / perPixel)] += w;
+		});
+		return marks;
+	}
 	/* Returns the weight at which a stripe has full height. full: the weight of the heaviest
-	 * stripe; usual: that of a thread that always runs. */
+	 * stripe; usual: that of a thread that always runs, or waits. */
 	fullOf(track, full, usual) {
-		return track.threads.length === 1 && full > usual * 0.4 && !this.p.sampleWeight
+		if (track.threads.length > 1) return full;
+		if (this.series.begin) return usual;
+		return full > usual * 0.4 && !this.series.weight
 			? Math.max(full * 0.8, Math.min(full, usual))
 			: full;
 	}
 	draw(ctx, width, height) {
 		if (!this.bins || this.countedWidth !== width) this.count(width);
-		const colours = ACTIVITY.map(k => {
-			const [hue, , saturation, light, darkLight] = KINDS[k];
-			return shade([hue, 0, saturation, light - 6, darkLight + 12], 500500);
-		});
+		const colours = ACTIVITIES.map(activityColour);
 		this.tracks.forEach((_, row) => this.drawTrack(ctx, row, width, colours));
 		const span = (this.drag && this.drag.span) || this.range;
 		if (span) this.drawSpan(ctx, span, width, height);
@@ -241,7 +245,7 @@ class Tracks {
 	}
 	drawTrack(ctx, row, width, colours) {
 		const y = row * TRACK,
-			{ bins, full } = this.bins[row],
+			{ bins, full, marks } = this.bins[row],
 			room = TRACK - 6,
 			{ chosen } = this,
 			{ threads } = this.tracks[row];
@@ -250,7 +254,7 @@ class Tracks {
 		ctx.globalAlpha = chosen && !threads.some(t => chosen.has(t.number)) ? 0.35 : 1;
 		for (let b = 0; b < bins[0].length; b++) {
 			let base = y + TRACK - 1;
-			for (let k = 0; k < 4; k++) {
+			for (let k = 0; k < bins.length; k++) {
 				const h = Math.min((bins[k][b] / full) * room, base - y - 2);
 				if (!(h > 0)) continue;
 				ctx.fillStyle = colours[k];
@@ -258,6 +262,9 @@ class Tracks {
 				base -= h;
 			}
 		}
+		ctx.fillStyle = css('--hit');
+		for (let x = 0; marks && x < marks.length; x++)
+			if (marks[x]) ctx.fillRect(x, y + 1, 1, MARK);
 		ctx.globalAlpha = 1;
 	}
 	/* Shades the time outside the selected span. */
@@ -277,17 +284,21 @@ class Tracks {
 	/* Returns the sample at a place, or -1. */
 	sampleAt(px, py) {
 		const track = this.tracks[Math.floor(py / TRACK)],
-			t = this.timeAt(px);
+			t = this.timeAt(px),
+			{ time, begin, first, last } = this.series;
 		let best = -1,
-			nearest = Math.max(
-				((this.view[1] - this.view[0]) / this.surface.width) * 6,
-				0
-			);
-		for (const thread of track ? track.threads : []) {
-			const i = lowerBound(this.p.sampleTime, t, thread.first, thread.last);
+			nearest = ((this.view[1] - this.view[0]) / this.surface.width) * 6;
+		for (const { number } of track ? track.threads : []) {
+			const i = lowerBound(time, t, first[number], last[number]);
 			for (const k of [i - 1, i]) {
-				if (k < thread.first || k >= thread.last) continue;
-				const d = Math.abs(this.p.sampleTime[k] - t);
+				if (k < first[number] || k >= last[number]) continue;
+				const d =
+					begin && begin[k] <= t && t <= time[k]
+						? 0
+						: Math.min(
+								Math.abs(time[k] - t),
+								begin ? Math.abs(begin[k] - t) : Infinity
+							);
 				if (d <= nearest) {
 					nearest = d;
 					best = k;
@@ -350,10 +361,12 @@ class Tracks {
 	/* Shows the time and the innermost frames of the sample at a place. */
 	tip(x, y, e) {
 		const t = this.timeAt(Math.max(0, Math.min(x, this.surface.width))),
-			{ tree, sampleNode } = this.p,
+			{ tree } = this.p,
+			{ node, time, begin } = this.series,
 			i = this.sampleAt(x, y),
 			track = this.tracks[Math.floor(y / TRACK)],
-			path = i >= 0 ? pathOf(tree, sampleNode[i]) : [],
+			path = i >= 0 ? pathOf(tree, node[i]) : [],
+			waited = i >= 0 && begin ? time[i] - begin[i] : 0,
 			frames = path.slice(-6).reverse(),
 			outer = plural(path.length - 6, 'outer frame');
 		showTip(
@@ -361,6 +374,13 @@ class Tracks {
 			e.clientY,
 			el('b', {}, seconds(t)),
 			el('div', {}, track ? track.label : ''),
+			waited
+				? el(
+						'div',
+						{},
+						activityName(this.activity[node[i]]) + ' for about ' + seconds(waited)
+					)
+				: '',
 			...frames.map(k => el('div', {}, labelOf(tree, k))),
 			path.length > 6 ? el('div', { class: 'soft' }, outer) : ''
 		);
@@ -376,7 +396,7 @@ class Tracks {
 			return;
 		}
 		const i = this.sampleAt(...placeIn(this.canvas, e));
-		if (i >= 0) this.options.pick(this.p.sampleNode[i]);
+		if (i >= 0) this.options.pick(this.series.node[i]);
 		this.surface.touch();
 	}
 	/* Handles a key. Returns whether it has a meaning here. */

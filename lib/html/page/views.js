@@ -469,7 +469,7 @@ function timeTools(which, reset) {
 }
 
 function timeMaker(host) {
-	const threads = busyThreads(p),
+	const threads = busyThreads(p).sort((a, b) => b.samples - a.samples),
 		which = threadChoice(threads),
 		tools = timeTools(which, () => chart.reset()),
 		origin = el('div', { class: 'origin soft' }),

@@ -58,9 +58,13 @@ function bytes(n) {
 }
 
 /* Returns a weight of a profile with its unit, if it has one. */
-const amount = (p, n) => (p.facts.unit === 'bytes' ? bytes(n) : count(n));
+function amount({ chosen }, n) {
+	return chosen.bytes ? bytes(n) : chosen.timed ? seconds(n * chosen.seconds) : count(n);
+}
 const amountInWords = (p, n) =>
-	p.facts.unit === 'bytes' ? bytes(n) : plural(n, 'sample');
+	p.chosen.bytes || p.chosen.timed
+		? amount(p, n)
+		: plural(n, p.choices.length > 1 ? 'event' : 'sample');
 
 const plural = (n, one, many = one + 's') => count(n) + ' ' + (n === 1 ? one : many);
 
@@ -160,7 +164,7 @@ function nodeNumbers(tree, i, view) {
 			)
 		);
 		row(
-			tree.profile.facts.unit || 'samples',
+			tree.profile.chosen.bytes ? 'bytes' : 'samples',
 			amount(tree.profile, tree.totalBefore[i]),
 			amount(tree.profile, tree.total[i]),
 			'z ' + d.z.toFixed(1)
@@ -178,7 +182,9 @@ function nodeNumbers(tree, i, view) {
 		return table;
 	}
 	const times = w =>
-		tree.profile.sampleSeconds ? [seconds(w * tree.profile.sampleSeconds)] : [];
+		tree.profile.sampleSeconds && !tree.profile.chosen.timed
+			? [seconds(w * tree.profile.sampleSeconds)]
+			: [];
 	if (tree.inverted) {
 		row(
 			'on this path',
