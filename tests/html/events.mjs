@@ -101,5 +101,48 @@ await test('the call chains of a thread show its waits', () => with_('e=3&v=time
 	await until(page, /^lock[^]*1\.00 s to 3\.\d\d s/, () => text(page, '#tip'));
 }));
 
+/* Moves to a cell of the heatmap: a column of `of`, and a row from the bottom. */
+async function moveToCell(page, column, row, of = 41) {
+	const box = await page.locator('canvas.heat').boundingBox(), width = Math.min(box.width, of * 16);
+	await page.mouse.move(box.x + (column + 0.5) * width / of, box.y + box.height * (1 - (row + 0.5) / 50));
+}
+
+await test('the heatmap shows bursts, and selects time', () => with_('v=heat&e=2', async page => {
+	await until(page, 'a cell is 2.00 ms, the strongest has 40 events', () => text(page, '.tools .end'));
+	await moveToCell(page, 5, 0);
+	await until(page, /^500 ms to 502 ms\s+40 events\s+100% compute/, () => text(page, '#tip'));
+	await page.mouse.down();
+	await page.mouse.up();
+	await until(page, /^40 events selected, 100% of all/, () => text(page, '#chips .soft'));
+	await moveToCell(page, 6, 0);
+	await page.mouse.down();
+	await moveToCell(page, 8, 49);
+	await until(page, /^600 ms to 900 ms\s+0 events/, () => text(page, '#tip'));
+	await page.mouse.up();
+	await until(page, /^0 events selected/, () => text(page, '#chips .soft'));
+	await until(page, /No sample is selected/, () => text(page, '#view'));
+	await page.locator('canvas.heat').focus();
+	await page.keyboard.press('Escape');
+	await until(page, 0, () => page.locator('#chips .tag').count());
+	await moveToCell(page, 5, 1);
+	for (const key of ['ArrowDown', 'Enter', 'Shift+ArrowRight', 'Shift+ArrowUp']) await page.keyboard.press(key);
+	await until(page, /r=0\.500000\+0\.604000/, () => page.url());
+	await page.locator('canvas.heat').dblclick();
+	await until(page, 0, () => page.locator('#chips .tag').count());
+}));
+
+await test('the heatmap spreads waits over their time, and has longer columns', () => with_('v=heat&e=1', async page => {
+	await moveToCell(page, 20, 0);
+	await until(page, /^2\.00 s to 2\.00 s\s+4\.00 ms\s+50\.0% \[waiting: futex\]\s+50\.0% \[waiting\]/, () => text(page, '#tip'));
+	await page.getByLabel('column').selectOption({ label: '1.00 s' });
+	await until(page, /^a cell is 20\.00 ms/, () => text(page, '.tools .end'));
+	await page.reload();
+	await page.waitForFunction(() => document.documentElement.dataset.ready);
+	await until(page, /^a cell is 20\.00 ms/, () => text(page, '.tools .end'));
+	await page.locator('.track', { hasText: 'worker' }).click();
+	await moveToCell(page, 2, 1, 5);
+	await until(page, /^2\.02 s to 2\.04 s\s+20\.00 ms\s+100% \[waiting\]/, () => text(page, '#tip'));
+}));
+
 await close();
 console.log('end');

@@ -40,6 +40,12 @@ const KEYS = {
 		['x', 'go to the line with the next smaller cost'],
 		['Enter', 'show what the line calls'],
 	],
+	Heatmap: [
+		['drag', 'select a time span'],
+		['double click', 'select the whole time'],
+		['arrows, Enter', 'select a cell'],
+		['Shift + arrows', 'select a time span'],
+	],
 	'Threads and time': [
 		['drag', 'select a time span'],
 		['click', 'select the frame at this time'],

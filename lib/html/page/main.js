@@ -19,7 +19,7 @@ function render(before) {
 	if (['query', ...SELECTION].some(changed)) showTags();
 	if (changed('view') || !view) openView();
 	else {
-		const shape = ['up', 'colour', 'width', 'busy', 'here'],
+		const shape = ['up', 'colour', 'width', 'busy', 'column', 'here'],
 			redraw =
 				[...SHAPE, ...SELECTION, ...shape].some(changed) ||
 				(state.only && changed('query')) ||

@@ -223,10 +223,16 @@ function eachSample(p, series, threads, range, each) {
 			/* The next one can have begun in the span. */
 			last = begin ? Math.min(last, end + 1) : end;
 		}
-		for (; i < last; i++) {
-			const part = begin && range ? partIn(series, i, range) : 1;
-			if (part) each(i, weight ? weight[i] * part : part, t.number);
-		}
+		if (range && begin) eachPart(series, i, last, range, t.number, each);
+		else for (; i < last; i++) each(i, weight ? weight[i] : 1, t.number);
+	}
+}
+
+function eachPart(series, i, last, range, thread, each) {
+	const { weight } = series;
+	for (; i < last; i++) {
+		const part = partIn(series, i, range);
+		if (part) each(i, weight ? weight[i] * part : part, thread);
 	}
 }
 

@@ -11,6 +11,7 @@ const VIEWS = [
 	['functions', 'Functions'],
 	['source', 'Source'],
 	['time', 'Over time'],
+	['heat', 'Heatmap'],
 	['recording', 'Recording'],
 ];
 const FIRST = {
@@ -30,6 +31,7 @@ const FIRST = {
 	width: 'both',
 	func: -1,
 	busy: false,
+	column: 0,
 	here: false,
 };
 /* The names of the parts of the state in the address. */
@@ -50,13 +52,14 @@ const SHORT = {
 	width: 'w',
 	func: 'fn',
 	busy: 'b',
+	column: 'p',
 	here: 'h',
 };
 /* The views that show something: a comparison has no times, and not each page the source. */
 const shownViews = () =>
 	VIEWS.filter(
 		([name]) =>
-			(name !== 'time' || busyThreads(p).length) &&
+			(!['time', 'heat'].includes(name) || busyThreads(p).length) &&
 			(name !== 'source' || hasSource())
 	);
 /* The parts of the state that determine the nodes of the shown tree, and their weights. */

@@ -503,6 +503,67 @@ function timeMaker(host) {
 	};
 }
 
+/* ---- heatmap ---- */
+
+/* Returns the choice of the length of columns. */
+function columnChoice() {
+	const lengths = HEAT_LENGTHS.filter(l => heatLengths(p, innerWidth).includes(l)).slice(0, 6);
+	return choice('column', 'column', [
+		[0, 'automatic'],
+		...lengths.map(l => [l, seconds(l)]),
+	]);
+}
+
+function heatMaker(host) {
+	const about = el('span', { class: 'end' }),
+		column = columnChoice(),
+		tools = el(
+			'div',
+			{ class: 'tools' },
+			column,
+			...treeTools(),
+			about
+		),
+		top = el('div', { class: 'heat-part' }),
+		place = el('div', { class: 'fill' });
+	host.append(tools, top, place);
+	const heat = new Heatmap(top, {
+			range: range => update({ range }),
+			measured: text => {
+				about.textContent = text;
+			},
+		}),
+		flame = new FlameView(place, {
+			label: 'Flame graph of the selected time',
+			up: () => false,
+			select: i => select(flame.tree, i),
+			zoom: i => flame.zoomTo(i),
+		});
+	return {
+		flame,
+		refresh(all) {
+			refreshTools(tools);
+			column.querySelector('select').value = state.column;
+			heat.show(p, state.threads, keptNodes(null), state.column, state.range);
+			flame.matched = matched;
+			if (all) flame.show(current, painter(current, state.colour), state.width, 0);
+			else flame.surface.touch();
+			sayEmpty(place, !current.total[0]);
+		},
+		next: step => {
+			const i = nextMatch(current, flame.focus, step);
+			if (i < 0) return;
+			flame.select(i);
+			flame.reveal(i, false);
+		},
+		focus: () => heat.canvas.focus(),
+		close: () => {
+			heat.close();
+			flame.surface.close();
+		},
+	};
+}
+
 /* ---- recording ---- */
 
 function recordingMaker(host) {
@@ -527,5 +588,6 @@ const VIEW_MAKERS = {
 	functions: functionsMaker,
 	source: sourceMaker,
 	time: timeMaker,
+	heat: heatMaker,
 	recording: recordingMaker,
 };
