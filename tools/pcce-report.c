@@ -311,6 +311,7 @@ static int report_recording(const struct report_options *o)
 		.holders = o->holders && format->print != format_locks,
 		.samples = !o->stats && format->samples,
 		.all_events = where == REPORT_TEXT && !o->stats && format->all_events,
+		.all_time = where == REPORT_TEXT && !o->stats && format->all_time,
 		.cost = where == REPORT_TEXT && !o->stats && format->costs,
 		.lines = where == REPORT_VIEW || o->select.by == SELECT_BY_LINE ||
 			 o->select.by == SELECT_BY_FILE || o->print.source,

@@ -13,6 +13,7 @@
 #include "base/json_writer.h"
 #include "base/array.h"
 #include "base/id_map.h"
+#include "format/sample_spans.h"
 #include "profile/stack_table.h"
 
 #define VERSION 60
@@ -27,6 +28,13 @@ enum {
 	CATEGORY_FOREIGN,
 	CATEGORY_KERNEL,
 	CATEGORY_REMARK,
+	CATEGORY_WAIT, /* the first one: the reasons for waits follow */
+};
+
+/* The profiler gives a stack the category of its innermost frame. So frames of the kernel that are
+ * in waits are others than the same ones without. */
+struct waiting_frame {
+	uint32_t line, reason; /* reason: index into writer.reasons */
 };
 
 struct writer {
@@ -39,7 +47,13 @@ struct writer {
 	uint32_t *source_of;	   /* by function; UINT32_MAX: none */
 	uint32_t *first, *samples; /* by thread */
 	uint32_t *stack;	   /* by instruction */
-	bool separate;		   /* the next item needs a comma before it */
+	struct sample_spans times; /* of one thread */
+	const char **reasons;	   /* for waits */
+	size_t n_reasons;
+	struct waiting_frame *waiting; /* frames that follow those of the lines */
+	size_t n_waiting;
+	uint32_t *frame; /* by stack */
+	bool separate;	 /* the next item needs a comma before it */
 	FILE *out;
 };
 
@@ -164,19 +178,36 @@ static void firefox_put_stack_table(struct writer *w)
 	end_column(w);
 	begin_column(w, "frame");
 	for (size_t i = 0; i < w->stacks.n; i++)
-		put_number_item(w, w->stacks.list[i].line);
+		put_number_item(w, w->frame[i]);
 	end_column(w);
 	end_table(w);
+}
+
+static size_t line_of_frame(const struct writer *w, size_t frame)
+{
+	size_t lines = w->locations.n_lines;
+
+	return frame < lines ? frame : w->waiting[frame - lines].line;
+}
+
+static unsigned int category_of_frame(const struct writer *w, size_t frame)
+{
+	size_t lines = w->locations.n_lines;
+
+	return frame < lines ? category_of(function_of(w, frame))
+			     : CATEGORY_WAIT + w->waiting[frame - lines].reason;
 }
 
 static void firefox_put_frame_table(struct writer *w)
 {
 	const struct locations *l = &w->locations;
+	size_t n = l->n_lines + w->n_waiting;
 
-	begin_table(w, "frameTable", l->n_lines);
+	begin_table(w, "frameTable", n);
 	begin_column(w, "address");
-	for (size_t i = 0; i < l->n_lines; i++) {
-		const struct tree_place *place = &l->list[w->location_of[i]].place;
+	for (size_t i = 0; i < n; i++) {
+		const struct tree_place *place =
+			&l->list[w->location_of[line_of_frame(w, i)]].place;
 
 		if (place->module == UINT32_MAX || !place->vaddr)
 			put_word_item(w, "-1");
@@ -185,28 +216,28 @@ static void firefox_put_frame_table(struct writer *w)
 	}
 	end_column(w);
 	begin_column(w, "inlineDepth");
-	for (size_t i = 0; i < l->n_lines; i++) {
-		const struct location *location = &l->list[w->location_of[i]];
+	for (size_t i = 0; i < n; i++) {
+		const struct location *location = &l->list[w->location_of[line_of_frame(w, i)]];
 
-		put_number_item(w, location->first + location->n - 1 - i);
+		put_number_item(w, location->first + location->n - 1 - line_of_frame(w, i));
 	}
 	end_column(w);
 	begin_column(w, "category");
-	for (size_t i = 0; i < l->n_lines; i++)
-		put_number_item(w, category_of(function_of(w, i)));
+	for (size_t i = 0; i < n; i++)
+		put_number_item(w, category_of_frame(w, i));
 	end_column(w);
-	put_constant_column(w, "subcategory", l->n_lines, "0");
+	put_constant_column(w, "subcategory", n, "0");
 	begin_column(w, "func");
-	for (size_t i = 0; i < l->n_lines; i++)
-		put_number_item(w, l->lines[i].function);
+	for (size_t i = 0; i < n; i++)
+		put_number_item(w, l->lines[line_of_frame(w, i)].function);
 	end_column(w);
-	put_constant_column(w, "nativeSymbol", l->n_lines, "null");
-	put_constant_column(w, "innerWindowID", l->n_lines, "0");
+	put_constant_column(w, "nativeSymbol", n, "null");
+	put_constant_column(w, "innerWindowID", n, "0");
 	begin_column(w, "line");
-	for (size_t i = 0; i < l->n_lines; i++)
-		put_optional_item(w, l->lines[i].line, 0, "null");
+	for (size_t i = 0; i < n; i++)
+		put_optional_item(w, l->lines[line_of_frame(w, i)].line, 0, "null");
 	end_column(w);
-	put_constant_column(w, "column", l->n_lines, "null");
+	put_constant_column(w, "column", n, "null");
 	end_table(w);
 }
 
@@ -293,35 +324,69 @@ static void firefox_put_time(struct writer *w, uint64_t time)
 	if (w->separate)
 		putc_unlocked(',', w->out);
 	w->separate = true;
-	json_write_decimal(time - w->p->first, 6, w->out);
+	json_write_decimal(time - w->times.first, 6, w->out);
 }
 
-static void firefox_put_samples(struct writer *w, const uint32_t *samples, size_t n)
+struct firefox_sample {
+	uint64_t time, weight;
+	uint32_t stack;
+};
+
+/* Lists the samples of a thread. A wait has one sample at its beginning, and one without weight at
+ * its end, because the profiler takes what is between samples for what both are. */
+static struct firefox_sample *list_samples(struct writer *w, const uint32_t *samples, size_t n,
+					   size_t *count)
 {
+	struct firefox_sample *list = malloc((2 * n + 1) * sizeof(*list));
+
+	*count = 0;
+	if (!list)
+		return NULL;
+	sample_spans_fill(&w->times, samples, n);
+	for (size_t i = 0; i < n; i++) {
+		struct profile_moment m = profile_moment(w->p, samples[i]);
+		struct sample_span *at = &w->times.list[i];
+
+		list[(*count)++] =
+			(struct firefox_sample){at->begin, m.weight, w->stack[m.instruction]};
+		if (at->end > at->begin)
+			list[(*count)++] =
+				(struct firefox_sample){at->end, 0, w->stack[m.instruction]};
+	}
+	return list;
+}
+
+static int firefox_put_samples(struct writer *w, const uint32_t *samples, size_t n_samples)
+{
+	size_t n;
+	struct firefox_sample *list = list_samples(w, samples, n_samples, &n);
 	bool weighted = false;
 
+	if (!list)
+		return -ENOMEM;
 	begin_table(w, "samples", n);
 	begin_column(w, "stack");
 	for (size_t i = 0; i < n; i++)
-		put_optional_item(w, w->stack[profile_moment(w->p, samples[i]).instruction],
-				  STACK_TABLE_NONE, "null");
+		put_optional_item(w, list[i].stack, STACK_TABLE_NONE, "null");
 	end_column(w);
 	begin_column(w, "time");
 	for (size_t i = 0; i < n; i++)
-		firefox_put_time(w, profile_moment(w->p, samples[i]).time);
+		firefox_put_time(w, list[i].time);
 	end_column(w);
 	for (size_t i = 0; i < n && !weighted; i++)
-		weighted = profile_moment(w->p, samples[i]).weight != 1;
+		weighted = list[i].weight != 1;
 	if (weighted) {
 		begin_column(w, "weight");
 		for (size_t i = 0; i < n; i++)
-			put_number_item(w, profile_moment(w->p, samples[i]).weight);
+			put_number_item(w, list[i].weight);
 		end_column(w);
 	} else {
 		fputs(",\n\"weight\":null", w->out);
 	}
 	fputs(",\"weightType\":\"samples\"", w->out);
 	end_table(w);
+	free(list);
+	return 0;
 }
 
 /* Writes the name of a thread. The format has no field for the creation context, so the name
@@ -360,8 +425,9 @@ static int firefox_put_thread(struct writer *w, uint32_t thread)
 	fputs(",\"processName\":", w->out);
 	json_write_text(*process ? process : "process", w->out);
 	w->separate = true;
-	firefox_put_samples(w, w->samples + w->first[thread],
-			    w->first[thread + 1] - w->first[thread]);
+	if (firefox_put_samples(w, w->samples + w->first[thread],
+				w->first[thread + 1] - w->first[thread]))
+		return -ENOMEM;
 	fputs(",\n\"markers\":{\"length\":0,\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[]"
 	      ",\"phase\":[],"
 	      "\"category\":[]}}",
@@ -370,6 +436,23 @@ static int firefox_put_thread(struct writer *w, uint32_t thread)
 }
 
 /* ---- metadata -------------------------------------------------------------------- */
+
+/* Writes the categories of waits: their reasons, without brackets. */
+static void firefox_put_reasons(const struct writer *w)
+{
+	static const char *const colors[] = {"magenta", "green", "lightblue", "purple", "brown"};
+
+	for (size_t i = 0; i < w->n_reasons; i++) {
+		char name[256];
+
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(w->reasons[i] + 1, "]"),
+			 w->reasons[i] + 1);
+		fputs(",{\"name\":", w->out);
+		json_write_text(name, w->out);
+		fprintf(w->out, ",\"color\":\"%s\",\"subcategories\":[\"Other\"]}",
+			colors[i % (sizeof(colors) / sizeof(*colors))]);
+	}
+}
 
 static void firefox_put_meta(struct writer *w)
 {
@@ -408,8 +491,10 @@ static void firefox_put_meta(struct writer *w)
 	      "{\"name\":\"Not instrumented\",\"color\":\"blue\",\"subcategories\":[\"Other\"]},"
 	      "{\"name\":\"Kernel\",\"color\":\"orange\",\"subcategories\":[\"Other\"]},"
 	      "{\"name\":\"Not "
-	      "known\",\"color\":\"red\",\"subcategories\":[\"Other\"]}]},\n\"libs\":[",
+	      "known\",\"color\":\"red\",\"subcategories\":[\"Other\"]}",
 	      w->out);
+	firefox_put_reasons(w);
+	fputs("]},\n\"libs\":[", w->out);
 	for (uint32_t i = 0; i < symbol_table_modules(p->names); i++) {
 		const char *path = symbol_table_path(p->names, i),
 			   *base = symbol_table_base(p->names, i);
@@ -448,6 +533,66 @@ static int find_stacks(struct writer *w)
 {
 	w->stack = malloc((profile_instruction_count(w->p) + 1) * sizeof(*w->stack));
 	return w->stack ? profile_instructions(w->p, find_cell_stack, w) : -ENOMEM;
+}
+
+/* Returns the reason for a wait that a line is, as a number from 1. 0: it is none; UINT32_MAX: no
+ * memory. */
+static uint32_t reason_of(struct writer *w, uint32_t line)
+{
+	const struct location_function *f = function_of(w, line);
+	const char *name = symbol_table_string(w->p->names, f->name);
+
+	if (!(f->flags & CCT_KERNEL) || !sample_spans_is_reason(name))
+		return 0;
+	for (size_t i = 0; i < w->n_reasons; i++)
+		if (!strcmp(w->reasons[i], name))
+			return i + 1;
+	if (array_grow(&w->reasons, w->n_reasons, sizeof(*w->reasons)))
+		return UINT32_MAX;
+	w->reasons[w->n_reasons++] = name;
+	return w->n_reasons;
+}
+
+/* Returns the frame of a line in a wait; UINT32_MAX: no memory. */
+static uint32_t waiting_frame(struct writer *w, struct id_map *known, uint32_t line,
+			      uint32_t reason)
+{
+	uint64_t words[ID_MAP_WORDS] = {line, reason};
+	struct id_map_entry *e = id_map_find(known, words);
+
+	if (e && e->number)
+		return e->number - 1;
+	if (!e || array_grow(&w->waiting, w->n_waiting, sizeof(*w->waiting)))
+		return UINT32_MAX;
+	w->waiting[w->n_waiting] = (struct waiting_frame){line, reason};
+	id_map_fill(known, e, words, w->locations.n_lines + w->n_waiting);
+	return w->locations.n_lines + w->n_waiting++;
+}
+
+/* Finds the frame of each stack. A stack follows the one outside it. */
+static int find_frames(struct writer *w)
+{
+	uint32_t *reasons = malloc((w->stacks.n + 1) * sizeof(*reasons));
+	struct id_map known = {0};
+	int r = reasons ? 0 : -ENOMEM;
+
+	w->frame = malloc((w->stacks.n + 1) * sizeof(*w->frame));
+	if (!w->frame)
+		r = -ENOMEM;
+	for (size_t i = 0; i < w->stacks.n && !r; i++) {
+		const struct stack_row *row = &w->stacks.list[i];
+		uint32_t outer = row->prefix == STACK_TABLE_NONE ? 0 : reasons[row->prefix];
+
+		reasons[i] = outer ? outer : reason_of(w, row->line);
+		w->frame[i] = reasons[i] && reasons[i] != UINT32_MAX
+				      ? waiting_frame(w, &known, row->line, reasons[i] - 1)
+				      : row->line;
+		if (reasons[i] == UINT32_MAX || w->frame[i] == UINT32_MAX)
+			r = -ENOMEM;
+	}
+	free(reasons);
+	id_map_free(&known);
+	return r;
 }
 
 static int find_sources(struct writer *w)
@@ -496,6 +641,8 @@ int format_firefox(const struct profile *p, const struct format_options *o, FILE
 	r = r ? r : stack_table_new(p, &w.locations, &w.stacks);
 	r = r ? r : find_stacks(&w);
 	r = r ? r : find_sources(&w);
+	r = r ? r : find_frames(&w);
+	r = r ? r : sample_spans_new(p, &w.times);
 	r = r ? r : profile_by_thread(p, &w.first, &w.samples);
 	if (!r) {
 		firefox_put_meta(&w);
@@ -512,6 +659,10 @@ int format_firefox(const struct profile *p, const struct format_options *o, FILE
 	free(w.first);
 	free(w.samples);
 	free(w.stack);
+	free(w.reasons);
+	free(w.waiting);
+	free(w.frame);
+	sample_spans_free(&w.times);
 	stack_table_free(&w.stacks);
 	locations_free(&w.locations);
 	return r;

@@ -50,9 +50,10 @@ struct format_options {
 	X("pprof", "for go tool pprof and compatible tools", format_pprof, .samples = true,       \
 	  .all_events = true, .binary = true)                                                     \
 	X("speedscope", "for speedscope", format_speedscope, .samples = true)                     \
-	X("firefox", "for the Firefox profiler", format_firefox, .samples = true)                 \
+	X("firefox", "for the Firefox profiler", format_firefox, .samples = true,                 \
+	  .all_time = true)                                                                       \
 	X("trace", "timelines for Perfetto, chrome://tracing and DevTools", format_trace,         \
-	  .samples = true)                                                                        \
+	  .samples = true, .all_time = true)                                                      \
 	X("otlp", "OpenTelemetry profiles", format_otlp, .samples = true, .binary = true)         \
 	X("perf-script", "text like that of perf script, for tools that read it", format_perf,    \
 	  .samples = true)                                                                        \

@@ -13,6 +13,7 @@ struct format {
 	bool samples;	    /* needs single samples (profile_options.samples) */
 	bool binary;	    /* not for terminals */
 	bool all_events;    /* shows all events if none is selected; else the first */
+	bool all_time;	    /* shows waits beside the first event if both add up to all time */
 	bool costs;	    /* shows what calls cost (profile_options.cost) */
 	bool short_names;   /* for people: shows names in short form */
 	bool source;	    /* can contain source files (format_options.source) */

@@ -7,6 +7,8 @@
  * If a thread has no sample for more than GAP intervals, it did not run, or samples were lost. Then
  * its open spans end one interval after the last sample.
  *
+ * A sample of a wait was taken when it had ended. So its functions span the time of the wait.
+ *
  * Readers of this format hold each span in memory, and fail at some millions. If there would be
  * more than max_spans, time passes in steps. A function spans a step if all samples of the thread
  * in this step have it at the same place of their contexts. The steps are as short as the number of
@@ -18,6 +20,7 @@
 #include "format/format.h"
 #include "base/json_writer.h"
 #include "profile/function_paths.h"
+#include "format/sample_spans.h"
 #include "format/text_cache.h"
 
 #define GAP 2
@@ -28,6 +31,7 @@ struct writer {
 	const struct profile *p;
 	struct functions functions;
 	struct unrolled_path paths;
+	struct sample_spans times; /* of one thread */
 	struct text_cache names;   /* by function: the fields before the time */
 	uint32_t *first, *samples; /* by thread */
 	uint64_t interval;	   /* ns */
@@ -47,11 +51,12 @@ static void make_trace_name(void *ctx, uint32_t function, FILE *out)
 {
 	const struct writer *w = ctx;
 	const struct function *f = &w->functions.list[function];
+	const char *name = symbol_table_string(w->p->names, f->name);
 
 	fputs(",\"name\":", out);
-	json_write_text(symbol_table_string(w->p->names, f->name), out);
+	json_write_text(name, out);
 	fputs(",\"cat\":", out);
-	json_write_text(f->flags & CCT_KERNEL		  ? "kernel"
+	json_write_text(f->flags & CCT_KERNEL ? sample_spans_is_reason(name) ? "wait" : "kernel"
 			: f->kind == DECODE_FRAME_FOREIGN ? "foreign"
 			: f->module == UINT32_MAX	  ? "remark"
 						  : symbol_table_base(w->p->names, f->module),
@@ -61,7 +66,7 @@ static void make_trace_name(void *ctx, uint32_t function, FILE *out)
 /* Writes microseconds since the recording's first sample, and the thread. */
 static void trace_put_time(const struct writer *w, uint64_t time)
 {
-	uint64_t ns = time - w->p->first;
+	uint64_t ns = time - w->times.first;
 	char fraction[8];
 
 	fputs_unlocked(",\"ts\":", w->out);
@@ -149,11 +154,13 @@ struct moment {
 	uint32_t node;
 };
 
-static struct moment moment(const struct writer *w, uint32_t sample)
+/* Returns the moment at which sample i of a thread begins. */
+static struct moment moment(const struct writer *w, const uint32_t *samples, size_t i)
 {
-	struct profile_moment m = profile_moment(w->p, sample);
+	struct profile_moment m = profile_moment(w->p, samples[i]);
 
-	return (struct moment){m.time, profile_instruction_node(w->p, m.instruction)};
+	return (struct moment){w->times.list[i].begin,
+			       profile_instruction_node(w->p, m.instruction)};
 }
 
 /* Finds the node that a thread's samples from *i to the end of their step have in common. Moves *i
@@ -165,10 +172,10 @@ static int take_step(struct writer *w, const uint32_t *samples, size_t n, size_t
 	uint64_t begin, now;
 	uint32_t cut;
 
-	*s = moment(w, samples[(*i)++]);
+	*s = moment(w, samples, (*i)++);
 	begin = s->time - (w->step ? s->time % w->step : 0);
 	while (w->step && *i < n) {
-		struct moment next = moment(w, samples[*i]);
+		struct moment next = moment(w, samples, *i);
 
 		now = next.time;
 		if (now - begin >= w->step || now - s->time > GAP * w->interval + w->step)
@@ -189,20 +196,22 @@ static int take_step(struct writer *w, const uint32_t *samples, size_t n, size_t
 
 static int trace_put_samples(struct writer *w, const uint32_t *samples, size_t n)
 {
-	uint64_t last = 0;
+	uint64_t last = 0, wait = 0;
 	int r = 0;
 
+	sample_spans_fill(&w->times, samples, n);
 	for (size_t i = 0; i < n && !r && !(w->counting && w->spans > w->max_spans);) {
 		bool first = !i;
 		struct moment s;
 
 		r = take_step(w, samples, n, &i, &s);
 		if (!first && s.time - last > GAP * w->interval)
-			end_from(w, 0, last + w->interval);
+			end_from(w, 0, last + (wait ? 0 : w->interval));
 		r = r ? r : change_to(w, s.node, s.time);
-		last = profile_moment(w->p, samples[i - 1]).time;
+		last = w->times.list[i - 1].end;
+		wait = last - w->times.list[i - 1].begin;
 	}
-	end_from(w, 0, last + w->interval);
+	end_from(w, 0, last + (wait ? 0 : w->interval));
 	return r;
 }
 
@@ -322,8 +331,8 @@ int format_trace(const struct profile *p, const struct format_options *o, FILE *
 
 	function_paths_init(&w.paths, &p->tree, &w.functions);
 	text_cache_init(&w.names, make_trace_name, &w);
-	if (!r)
-		r = profile_by_thread(p, &w.first, &w.samples);
+	r = r ? r : sample_spans_new(p, &w.times);
+	r = r ? r : profile_by_thread(p, &w.first, &w.samples);
 	if (!r)
 		r = choose_step(&w, o);
 	if (!r)
@@ -332,6 +341,7 @@ int format_trace(const struct profile *p, const struct format_options *o, FILE *
 	free(w.last);
 	free(w.first);
 	free(w.samples);
+	sample_spans_free(&w.times);
 	text_cache_free(&w.names);
 	unrolled_path_free(&w.paths);
 	functions_free(&w.functions);

@@ -164,6 +164,7 @@ int profile_prepare(struct profile *p, const struct profile_options *o, const st
 	p->in->inlining = o->inlining;
 	p->in->with_cost = o->cost;
 	p->in->all_events = o->all_events;
+	p->in->all_time = o->all_time;
 	p->in->link_waits = o->holders && o->tree;
 	p->in->kept = p->in->link_waits || o->again || o->samples || o->lines ||
 		      selection_has_samples(s) || selection_has_contexts(s) ||

@@ -100,6 +100,7 @@ struct profile_options {
 	bool samples;	 /* keep single samples, in the order of the file */
 	bool cost;	 /* of calls, if the recording has it */
 	bool all_events; /* select all if none is selected; else the first one */
+	bool all_time;	 /* if none is selected: the first one, and waits that add up to it */
 	enum symbol_table_style names;
 	const struct selection *select; /* NULL: everything */
 };

@@ -58,7 +58,7 @@ struct profile_internals {
 	struct profile_failure failures[2 * PROFILE_FAILURES];
 	size_t n_failures, n_mismatches;
 	struct tree_place *places;
-	bool has_tree, again, inlining, with_cost, all_events;
+	bool has_tree, again, inlining, with_cost, all_events, all_time;
 	bool link_waits;
 	bool kept; /* keeps single samples: */
 	struct profile_instruction *instructions;

@@ -8,12 +8,26 @@
 #include "profile/profile_internal.h"
 #include "tree/suffix_tree.h"
 
+/* Whether an event is the time off CPUs, and the first one the time on them, at the same rate. */
+static bool completes_time(const struct profile *p, uint32_t event)
+{
+	const struct recording_rate *a = &p->in->rates[0],
+				    *b = &p->in->rates[recording_account_of(event)];
+	char on[256], off[256];
+
+	profile_event(p, 0, on, sizeof(on));
+	return !strcmp(profile_event(p, event, off, sizeof(off)), "off-cpu") &&
+	       (!strcmp(on, "cpu-clock") || !strcmp(on, "task-clock")) &&
+	       a->frequency == b->frequency && a->period == b->period;
+}
+
 static bool select_event(const struct profile *p, const struct selection *s, uint32_t event)
 {
 	char name[256], number[16];
 
 	if (!s->events.n)
-		return p->n_events <= 1 || (p->in->all_events && !p->calls) || !event;
+		return p->n_events <= 1 || (p->in->all_events && !p->calls) || !event ||
+		       (p->in->all_time && completes_time(p, event));
 	snprintf(number, sizeof(number), "%u", event);
 	return select_word(&s->events, profile_event(p, event, name, sizeof(name))) ||
 	       select_word(&s->events, number);

@@ -73,6 +73,15 @@ check "... and off them" grep -q '^run;sleeper;.*\[waiting: sleep\]' \
 check "... also of threads that lost their CPU" grep -qE '\[preempted\]' \
 	<(stacks -i wall.data --event=off-cpu)
 
+# Formats for viewers show both, and waits for as long as they were.
+pcce-report -q -i wall.data --format=firefox -o wall.firefox
+check "firefox has the reason for a wait as its category" grep -q '"name":"waiting: sleep","color"' wall.firefox
+pcce-report -q -i wall.data --format=trace -o wall.trace
+wanted=$(stacks -i wall.data --event=off-cpu | grep -F '[waiting: sleep]' | total -)
+shown=$(awk -F '"ts":' '/"\[waiting: sleep\]"/ { sum += (/"ph":"E"/ ? 1 : -1) * $2 } END { print int(sum / 1000) }' wall.trace)
+check "trace: waits span their time ($shown ms of $wanted)" [ $((shown * 10 > wanted * 8 && shown * 10 < wanted * 13)) = 1 ]
+is "trace: time on CPUs" "$(grep -c '"ph":"B","name":"spin"' wall.trace | sed 's/^[1-9].*/some/')" some
+
 # Who waits when the recording ends?
 timeout --preserve-status -s INT 2 pcce-record -q --off-cpu -o stuck.data ./waits forever >log 2>&1
 check "a wait that does not end is recorded, too" \

@@ -236,8 +236,8 @@ function eachPart(series, i, last, range, thread, each) {
 	}
 }
 
-/* Calls add(bin, weight) for the bins that a sample is in. Bin 0 begins at the time `from`, and each
- * of them has this length. */
+/* Calls add(bin, weight) for the bins that a sample is in. Bin 0 begins at the time `from`. All
+ * have this length. */
 function eachBin({ time, begin }, i, weight, from, length, bins, add) {
 	const last = Math.min(bins - 1, Math.floor((time[i] - from) / length));
 	if (!begin || begin[i] >= time[i]) {
