@@ -291,3 +291,27 @@ bool select_time(const struct select_ranges *ranges, uint64_t time, uint64_t fir
 			return true;
 	return !ranges->n;
 }
+
+int select_ranges_within(const struct select_ranges *ranges, double from, double to, uint64_t first,
+			 uint64_t last, struct select_ranges *parts)
+{
+	/* Ranges have their ends, too. */
+	struct select_range span = {.from.value = from, .to.value = to - 1};
+
+	*parts = (struct select_ranges){.list = malloc((ranges->n + 1) * sizeof(*parts->list))};
+	if (!parts->list)
+		return -ENOMEM;
+	parts->list[0] = span;
+	for (size_t i = 0; i < ranges->n; i++) {
+		double a = nanoseconds(&ranges->list[i].from, first, last),
+		       b = nanoseconds(&ranges->list[i].to, first, last);
+
+		parts->list[i] = span;
+		if (a > parts->list[i].from.value)
+			parts->list[i].from.value = a;
+		if (b < parts->list[i].to.value)
+			parts->list[i].to.value = b;
+	}
+	parts->n = ranges->n ? ranges->n : 1;
+	return 0;
+}

@@ -117,4 +117,9 @@ bool select_function(const struct selection *s, const char *name); /* whether --
 /* Whether a time is in one of the ranges. first, last: of the recording, in nanoseconds. */
 bool select_time(const struct select_ranges *ranges, uint64_t time, uint64_t first, uint64_t last);
 
+/* Fills in the parts of ranges that are in a span (ns since the first sample, without its end), at
+ * least one range. The caller frees the list. 0 or -ENOMEM. */
+int select_ranges_within(const struct select_ranges *ranges, double from, double to, uint64_t first,
+			 uint64_t last, struct select_ranges *parts);
+
 #endif

@@ -70,6 +70,7 @@ static int select_now(struct view_model *m)
 	char *comm = (char *)(uintptr_t)symbol_table_string(m->profile->names, m->comm);
 	struct error why;
 	regex_t focus, ignore;
+	struct select_range *spans = NULL;
 	bool has_focus = m->focus && *m->focus, has_ignore = m->ignore && *m->ignore;
 	int r = 0;
 
@@ -83,6 +84,13 @@ static int select_now(struct view_model *m)
 		s.comms = (struct select_words){&comm, 1};
 	if (m->has_event)
 		s.events = (struct select_words){&event_word, 1};
+	if (m->span.to > 0) {
+		r = select_ranges_within(&m->options->select->times, m->span.from, m->span.to,
+					 m->profile->first, m->profile->last, &s.times);
+		if (r)
+			return r;
+		spans = s.times.list;
+	}
 	if (m->n_zooms) {
 		s.under = (struct select_words){&m->zooms[m->n_zooms - 1], 1};
 		s.exact = true;
@@ -99,9 +107,12 @@ static int select_now(struct view_model *m)
 		if (r && has_focus)
 			regfree(&focus);
 	}
-	if (r)
+	if (r) {
+		free(spans);
 		return r;
+	}
 	r = profile_select(m->profile, &s);
+	free(spans);
 	if (has_focus)
 		regfree(&focus);
 	if (has_ignore)
@@ -218,6 +229,8 @@ void view_model_describe(const struct view_model *m, char *buffer, size_t size)
 		fprintf(f, " · thread %u", m->thread[1]);
 	if (m->has_event)
 		fprintf(f, " · %s", profile_event(m->profile, m->event, event, sizeof(event)));
+	if (m->span.to > 0)
+		fprintf(f, " · %.9g to %.9g s", m->span.from / 1e9, m->span.to / 1e9);
 	if (selection_has_samples(m->options->select))
 		fprintf(f, " · selected samples");
 	if (m->n_zooms)

@@ -12,6 +12,10 @@
 #include "view/view.h"
 #include "base/error.h"
 
+struct view_span { /* ns since the first sample; to 0: the whole time */
+	double from, to;
+};
+
 struct view_model {
 	struct profile *profile;
 	const struct view_options *options;
@@ -29,6 +33,7 @@ struct view_model {
 	uint32_t comm;	    /* name of threads; with `thread`: one thread under one name */
 	bool has_thread, has_comm, has_event;
 	uint32_t event;
+	struct view_span span;
 	char *focus, *ignore; /* regular expressions; NULL: those of the options */
 	char **zooms;	      /* functions, the last one is active */
 	size_t n_zooms;

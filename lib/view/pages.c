@@ -28,6 +28,7 @@ const char view_help[] =
 	"  x                    only contexts without a matching function; empty: all\n"
 	"  z  Z                 only contexts below this function; undo\n"
 	"  t  v                 by thread or thread name; by event\n"
+	"  T                    by time, in a map: Space marks, Enter selects\n"
 	"Change the display\n"
 	"  s                    sort by default order, total, self, name\n"
 	"  p                    percentages or numbers\n"

@@ -142,6 +142,7 @@ static wchar_t as_ascii(wchar_t c)
 	} table[] = {
 		{L'│', L'|'}, {L'├', L'|'}, {L'└', L'`'}, {L'─', L'-'}, {L'▸', L'+'},
 		{L'▾', L'-'}, {L'×', L'x'}, {L'–', L'-'}, {L'…', L'.'}, {L'·', L'.'},
+		{L'░', L'.'}, {L'▒', L':'}, {L'▓', L'*'}, {L'█', L'#'},
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)

@@ -23,6 +23,7 @@
 #include "view/source_page.h"
 #include "view/pages.h"
 #include "view/screen.h"
+#include "view/time_page.h"
 
 /* ---- changing what is shown -------------------------------------------------------- */
 
@@ -206,6 +207,25 @@ static int choose_event(struct view *v)
 	}
 	view_choices_free(c, n);
 	return r;
+}
+
+/* Lets the user select a time span, of the samples of the whole time. */
+static int choose_time(struct view *v)
+{
+	struct view_span now = v->m.span;
+	bool changed;
+	int r = 0;
+
+	if (v->m.options->live || v->m.profile->last <= v->m.profile->first) {
+		view_say(v, "These samples have no times to select");
+		return 0;
+	}
+	v->m.span = (struct view_span){0};
+	if (now.to > 0)
+		r = update_view(v);
+	v->m.span = now;
+	r = r ? r : view_choose_time(v, &changed);
+	return r || (!changed && !(now.to > 0)) ? r : update_view(v);
 }
 
 static int ask_focus(struct view *v, char **which, const char *prompt)
@@ -489,6 +509,8 @@ static int handle_page_key(struct view *v, int key)
 		return choose_thread(v);
 	case 'v':
 		return choose_event(v);
+	case 'T':
+		return choose_time(v);
 	case 's':
 		return change_order(v);
 	case '?':

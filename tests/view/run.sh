@@ -260,6 +260,37 @@ shows "one event" '^6 of 8 samples of page-faults'
 keys t Enter v Enter
 shows "another event, in all threads" '^33 samples of cpu-clock'
 keys q
+
+# ---- the map of time --------------------------------------------------------------------
+
+start "pcce-report -i threads.data"
+shows "all samples" '^33 samples of cpu-clock'
+keys T
+screen time
+keys Tab
+shows "the next strong cell" '^0.010000 s to 0.010100 s: [0-9]* ms'
+keys Enter
+shows "one cell is selected" '^[0-9]* of 33 samples of cpu-clock'
+shows "... the selection is told" ' · 0.01 to 0.0101 s'
+keys T Space End Enter
+shows "from the mark" ' · 0.01 to 0.102 s'
+keys T a
+shows "the whole time" '^33 samples of cpu-clock'
+keys T q
+shows "nothing changes" '^33 samples of cpu-clock'
+keys q
+start "pcce-report -i threads.data" 200 60
+shows "all samples in a wide terminal" '^33 samples of cpu-clock'
+keys T
+shows "a wide map has shorter columns" 'a column is 0.001000 s, a cell 0.000020 s'
+keys q q
+start "LC_ALL=C pcce-report -i threads.data --time=0.02s,0.07s"
+shows "a part of the samples" '^13 of 33 samples of cpu-clock'
+keys T
+shows "a map without UTF-8, of a part" '^[.] *# *# *: *$'
+keys Space End Enter
+shows "the options still select" '^13 of 33 samples of cpu-clock'
+keys q
 cflags=$(pcce-config --cflags) ldflags=$(pcce-config --ldflags)
 # shellcheck disable=SC2086 # lists of flags
 check "threads with origins" \
