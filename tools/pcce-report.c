@@ -59,10 +59,12 @@ static void warn_of_weight(const struct profile *p)
 				  "-c 1, which counts each";
 	char event[256];
 
-	/* A wait is one sample, however long it is, and so is an allocation. */
-	if (!p->calls && !format_unit(p).bytes && !strstr(p->event, "off-cpu") &&
-	    !strstr(p->event, "lock:holder") && strcmp(p->event, "lock") != 0 &&
-	    s->heaviest > s->weight / 20 && s->heaviest > (clock ? 2 : 1) * s->weight / s->samples)
+	/* A wait is one sample, however long it is, and so is an allocation. Several events do not
+	 * add up. */
+	if (!p->calls && !strchr(p->event, ',') && !format_unit(p).bytes &&
+	    !strstr(p->event, "off-cpu") && !strstr(p->event, "lock:holder") &&
+	    strcmp(p->event, "lock") != 0 && s->heaviest > s->weight / 20 &&
+	    s->heaviest > (clock ? 2 : 1) * s->weight / s->samples)
 		message("pcce-report", "warning: one sample of %s has %.1f%% of the weight: %s",
 			text_clean(p->event, event, sizeof(event)),
 			text_percent(s->heaviest, s->weight), why);

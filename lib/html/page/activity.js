@@ -14,7 +14,8 @@ const ACTIVITIES = [
 	{ name: 'waits', mark: /^\[(waiting|stopped)/, colour: [232, 0, 22, 72, 38] },
 	{ name: 'has no CPU', mark: /^\[(runnable|preempted)\]$/, colour: [52, 0, 92, 48, 62] },
 ];
-const NO_CPU = ACTIVITIES.length - 1;
+const FUTEX = 4,
+	NO_CPU = ACTIVITIES.length - 1;
 
 function activityColour({ kind, colour }) {
 	if (colour) return shade(colour, 500500);

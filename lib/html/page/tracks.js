@@ -51,7 +51,6 @@ class Tracks {
 		this.range = null;
 		this.chosen = null;
 		this.tracks = tracksOf(p);
-		this.activity = activityOf(p.tree);
 		this.labels = el('div', { class: 'labels' });
 		this.canvas = el('canvas', {
 			tabIndex: 0,
@@ -90,6 +89,10 @@ class Tracks {
 			shown = [p.sum, ...p.sumOf].includes(p.chosen);
 		this.series = all || p.series;
 		this.marked = all && !shown ? p.series : null;
+		this.activity =
+			!all && /^lock(:|$)/.test(p.chosen.name)
+				? new Uint8Array(p.tree.n).fill(FUTEX)
+				: activityOf(p.tree);
 		this.bins = null;
 		for (const track of this.tracks) track.button = this.buttonOf(track);
 		this.labels.replaceChildren(...this.tracks.map(t => t.button));

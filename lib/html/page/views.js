@@ -349,7 +349,21 @@ function sourceTools(choose) {
 			'here',
 			'Count only samples below the frame to which the flame graph is zoomed'
 		),
-		tools = el('div', { class: 'tools' }, name, here, el('label', {}, 'file', files));
+		estimated = p.facts.thinned
+			? el(
+					'span',
+					{ class: 'soft' },
+					`self: estimated from every ${count(p.facts.thinned)}th sample`
+				)
+			: null,
+		tools = el(
+			'div',
+			{ class: 'tools' },
+			name,
+			here,
+			el('label', {}, 'file', files),
+			estimated
+		);
 	const refresh = (func, list, file) => {
 		name.textContent = name.title = func > 0 ? p.funcs[func].name : '';
 		here.disabled = !state.zoom || state.invert;
