@@ -60,7 +60,7 @@ static enum html_call html_call_of(const struct profile *p, const struct cct_nod
 
 /* ---- events ---------------------------------------------------------------------- */
 
-static int add_events(const struct profile *p, struct parts *parts)
+static int list_shown_events(const struct profile *p, struct parts *parts)
 {
 	parts->events = calloc(p->n_events + 1, sizeof(*parts->events));
 	parts->event_names = calloc(p->n_events + 1, sizeof(*parts->event_names));
@@ -252,7 +252,7 @@ static int fill_parts(const struct profile *p, struct parts *parts)
 		return r;
 	parts->entries = calloc(parts->tree.n, sizeof(*parts->entries));
 	parts->calls = calloc(parts->tree.n, sizeof(*parts->calls));
-	if (!parts->entries || !parts->calls || add_events(p, parts))
+	if (!parts->entries || !parts->calls || list_shown_events(p, parts))
 		return -ENOMEM;
 	/* If one line has several calls, the page shows the most expensive kind. */
 	for (size_t i = 1; i < p->tree.n; i++) {

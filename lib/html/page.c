@@ -404,7 +404,7 @@ static int sum_events(const struct html_page *page, struct choice *c)
 	return 0;
 }
 
-static void leave_out(const struct html_page *page, struct choice *c, uint32_t node)
+static void leave_out_node(const struct html_page *page, struct choice *c, uint32_t node)
 {
 	uint32_t parent = page->tree->nodes[node].parent;
 	struct left_out *l = &c->left_out[parent];
@@ -455,7 +455,7 @@ static int choose_nodes(struct writer *w, struct choice *c)
 			w->hidden++;
 		} else if (page_weight(page, c, i) < least ||
 			   (page->max_depth && depth + 1 > page->max_depth)) {
-			leave_out(page, c, i);
+			leave_out_node(page, c, i);
 			w->hidden++;
 		}
 	}

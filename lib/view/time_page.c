@@ -70,7 +70,7 @@ static int fill_map(struct time_page *t)
 	return 0;
 }
 
-static void print_time(char *buffer, size_t size, double ns, double step)
+static void print_seconds(char *buffer, size_t size, double ns, double step)
 {
 	int digits = step >= 1e9 ? 0 : step >= 1e6 ? 3 : step >= 1e3 ? 6 : 9;
 
@@ -121,21 +121,21 @@ static void draw_map(const struct time_page *t, const struct view *v)
 	double weight = 0;
 
 	erase();
-	print_time(from, sizeof(from), t->column, t->cell);
-	print_time(to, sizeof(to), t->cell, t->cell);
+	print_seconds(from, sizeof(from), t->column, t->cell);
+	print_seconds(to, sizeof(to), t->cell, t->cell);
 	snprintf(text, sizeof(text), "   %.80s over time: a column is %s, a cell %s", t->p->event,
 		 from, to);
 	screen_rest(0, screen_put(0, 0, width, LOOK_BAR, text), LOOK_BAR);
 	for (int i = 0; i < t->rows * t->columns; i++)
 		draw_cell(t, &v->m.span, i);
 	for (int i = 0; i < t->columns; i += LABEL) {
-		print_time(from, sizeof(from), i * t->column, t->column);
+		print_seconds(from, sizeof(from), i * t->column, t->column);
 		screen_put(TOP + t->rows, i, width, LOOK_DIM, from);
 	}
 	for (int i = low; i <= high; i++)
 		weight += t->weights[i];
-	print_time(from, sizeof(from), low * t->cell, t->cell);
-	print_time(to, sizeof(to), (high + 1) * t->cell, t->cell);
+	print_seconds(from, sizeof(from), low * t->cell, t->cell);
+	print_seconds(to, sizeof(to), (high + 1) * t->cell, t->cell);
 	print_weight(amount, sizeof(amount), t->p, weight);
 	snprintf(text, sizeof(text), "%s to %s: %s  ", from, to, amount);
 	x = screen_put(last, 0, width, LOOK_PLAIN, text);

@@ -103,7 +103,7 @@ await test('the call chains of a thread show its waits', () => with_('e=3&v=time
 
 /* Moves to a cell of the heatmap: a column of `of`, and a row from the bottom. */
 async function moveToCell(page, column, row, of = 41) {
-	const box = await page.locator('canvas.heat').boundingBox(), width = Math.min(box.width, of * 16);
+	const box = await page.locator('canvas.heat').boundingBox(), width = Math.min(box.width, of * 40);
 	await page.mouse.move(box.x + (column + 0.5) * width / of, box.y + box.height * (1 - (row + 0.5) / 50));
 }
 

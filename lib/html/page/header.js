@@ -69,9 +69,7 @@ function fillTitle() {
 /* Makes the choice of an event. */
 function makeEvents() {
 	$('events').hidden = p.choices.length < 2;
-	$('event').append(
-		...p.choices.map(({ name }, value) => el('option', { value }, name))
-	);
+	$('event').append(...p.choices.map(({ name }, value) => el('option', { value }, name)));
 	$('event').addEventListener('change', e => update({ event: Number(e.target.value) }));
 }
 
@@ -219,10 +217,12 @@ function paintLegend() {
 				? []
 				: legendOf(p, byChange ? 'change' : state.colour);
 	$('legend').replaceChildren(
-		...[...colours, ...(tracks ? legendOfWaits(tracks.activity) : [])].map(([colour, text]) => {
-			const box = el('i');
-			box.style.background = colour;
-			return el('span', {}, box, text);
-		})
+		...[...colours, ...(tracks ? legendOfWaits(tracks.activity) : [])].map(
+			([colour, text]) => {
+				const box = el('i');
+				box.style.background = colour;
+				return el('span', {}, box, text);
+			}
+		)
 	);
 }

@@ -6,7 +6,7 @@
  */
 const HEAT_ROWS = 50,
 	HEAT_LENGTHS = [1e-3, 1e-2, 0.1, 1, 2, 5, 10, 20, 60, 120, 300, 600, 1800, 3600, 14400],
-	WIDEST_CELL = 16;
+	WIDEST_CELL = 40;
 
 /* Returns how long columns can be in this width: the shortest is the one that suits best. Those
  * below a second have cells of few samples, so there are fewer of them. */
@@ -40,7 +40,7 @@ class Heatmap {
 			class: 'heat',
 			role: 'application',
 			'aria-label':
-				'Heatmap: arrow keys move, Shift and arrow keys select a time span, ' +
+				'Heatmap: arrow keys move, Shift and arrow keys select a time, ' +
 				'Escape selects the whole time',
 		});
 		this.place = el('div', { class: 'heat-place' }, this.canvas);
@@ -60,7 +60,7 @@ class Heatmap {
 		});
 		this.listen();
 	}
-	/* kept: by node, whether its samples count (null: all do); length: of a column, 0: chosen */
+	/* kept: by node, whether its samples count (null: all do); length: of a column, or 0 */
 	show(p, threads, kept, length, range) {
 		this.range = range;
 		const wanted = [p.series, threads, kept, length, isDark()];
@@ -171,7 +171,8 @@ class Heatmap {
 			{ width, height } = this.surface,
 			limit = (v, n) => Math.max(0, Math.min(n - 1, Math.floor(v)));
 		return (
-			limit((x / this.usedWidth(width)) * this.columns, this.columns) * HEAT_ROWS +
+			limit((x / this.usedWidth(width)) * this.columns, this.columns) *
+				HEAT_ROWS +
 			limit((1 - y / height) * HEAT_ROWS, HEAT_ROWS)
 		);
 	}
@@ -217,7 +218,10 @@ class Heatmap {
 	/* Shows the time and the weight of a cell, or of the cells that are being selected. */
 	tip(x, y) {
 		const { p, cells } = this,
-			[from, to] = this.timesOf(this.drag ? this.anchor : this.cursor, this.cursor),
+			[from, to] = this.timesOf(
+				this.drag ? this.anchor : this.cursor,
+				this.cursor
+			),
 			length = this.cellLength(),
 			sum = cells
 				.subarray(
@@ -235,7 +239,7 @@ class Heatmap {
 			)
 		);
 	}
-	/* Returns the innermost functions of a time span with most weight: [[function, share], ...] */
+	/* Returns the innermost functions with most weight in a time: [[function, share], ...] */
 	heaviest(range) {
 		const { p } = this,
 			[series, threads, kept] = this.wanted,
@@ -272,9 +276,14 @@ class Heatmap {
 			this.cursor =
 				cursor < 0
 					? 0
-					: Math.max(0, Math.min(this.cells.length - 1, cursor + step));
-			if (e.shiftKey)
-				this.options.range(this.timesOf(this.anchor, this.cursor));
+					: Math.max(
+							0,
+							Math.min(
+								this.cells.length - 1,
+								cursor + step
+							)
+						);
+			if (e.shiftKey) this.options.range(this.timesOf(this.anchor, this.cursor));
 			this.surface.touch();
 		} else return false;
 		return true;

@@ -6,11 +6,7 @@
 
 const SURE = [
 	['exact', 'exact', 'the whole context is certain'],
-	[
-		'truncated',
-		'truncated',
-		'exact except for a marked gap, where callers are missing',
-	],
+	['truncated', 'truncated', 'exact except for a marked gap, where callers are missing'],
 	['undecodable', 'undecodable', 'the context is unknown'],
 	[
 		'outside',
@@ -219,7 +215,10 @@ function eventsOf(p, f, often) {
 				': ' +
 				plural(samples, 'sample') +
 				', ' +
-				amountInWords({ ...p, chosen: { bytes, timed, seconds } }, sumOf(self)),
+				amountInWords(
+					{ ...p, chosen: { bytes, timed, seconds } },
+					sumOf(self)
+				),
 		]);
 }
 

@@ -29,7 +29,10 @@ const treeTools = () => [
 function choice(label, key, options) {
 	const s = el(
 		'select',
-		{ 'aria-label': label, onchange: e => update({ [key]: longValue(key, e.target.value) }) },
+		{
+			'aria-label': label,
+			onchange: e => update({ [key]: longValue(key, e.target.value) }),
+		},
 		...options.map(([value, text]) =>
 			el('option', { value, selected: state[key] === value }, text)
 		)

@@ -210,9 +210,17 @@ class Tracks {
 			bins = ACTIVITIES.map(() => new Float32Array(stripes));
 		eachSample(this.p, series, threadsIn(track), view, i => {
 			const of = bins[activity[node[i]]];
-			eachBin(series, i, weight ? weight[i] : 1, view[0], perStripe, stripes, (b, w) => {
-				of[b] += w;
-			});
+			eachBin(
+				series,
+				i,
+				weight ? weight[i] : 1,
+				view[0],
+				perStripe,
+				stripes,
+				(b, w) => {
+					of[b] += w;
+				}
+			);
 		});
 		return bins;
 	}
@@ -300,7 +308,9 @@ class Tracks {
 						? 0
 						: Math.min(
 								Math.abs(time[k] - t),
-								begin ? Math.abs(begin[k] - t) : Infinity
+								begin
+									? Math.abs(begin[k] - t)
+									: Infinity
 							);
 				if (d <= nearest) {
 					nearest = d;
@@ -381,7 +391,9 @@ class Tracks {
 				? el(
 						'div',
 						{},
-						activityName(this.activity[node[i]]) + ' for about ' + seconds(waited)
+						activityName(this.activity[node[i]]) +
+							' for about ' +
+							seconds(waited)
 					)
 				: '',
 			...frames.map(k => el('div', {}, labelOf(tree, k))),

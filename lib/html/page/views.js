@@ -353,7 +353,7 @@ function sourceTools(choose) {
 			? el(
 					'span',
 					{ class: 'soft' },
-					`self: estimated from every ${count(p.facts.thinned)}th sample`
+					`self is of every ${count(p.facts.thinned)}th sample`
 				)
 			: null,
 		tools = el(
@@ -521,23 +521,17 @@ function timeMaker(host) {
 
 /* Returns the choice of the length of columns. */
 function columnChoice() {
-	const lengths = HEAT_LENGTHS.filter(l => heatLengths(p, innerWidth).includes(l)).slice(0, 6);
-	return choice('column', 'column', [
-		[0, 'automatic'],
-		...lengths.map(l => [l, seconds(l)]),
-	]);
+	const lengths = HEAT_LENGTHS.filter(l => heatLengths(p, innerWidth).includes(l)).slice(
+		0,
+		6
+	);
+	return choice('column', 'column', [[0, 'automatic'], ...lengths.map(l => [l, seconds(l)])]);
 }
 
 function heatMaker(host) {
 	const about = el('span', { class: 'end' }),
 		column = columnChoice(),
-		tools = el(
-			'div',
-			{ class: 'tools' },
-			column,
-			...treeTools(),
-			about
-		),
+		tools = el('div', { class: 'tools' }, column, ...treeTools(), about),
 		top = el('div', { class: 'heat-part' }),
 		place = el('div', { class: 'fill' });
 	host.append(tools, top, place);
@@ -560,7 +554,8 @@ function heatMaker(host) {
 			column.querySelector('select').value = state.column;
 			heat.show(p, state.threads, keptNodes(null), state.column, state.range);
 			flame.matched = matched;
-			if (all) flame.show(current, painter(current, state.colour), state.width, 0);
+			if (all)
+				flame.show(current, painter(current, state.colour), state.width, 0);
 			else flame.surface.touch();
 			sayEmpty(place, !current.total[0]);
 		},
