@@ -238,14 +238,15 @@ check "html refers to nothing outside" \
 	bash -c '! grep -E "(src|href)=|url\(|https?://|@import" page.html'
 check "html is whole" grep -q '^</html>$' page.html
 is "html holds no bare end of a script element" "$(grep -c '</script>' page.html)" 2
-# The page has samples, each with its thread and time.  The head of its data names them.
+# The page has samples, each with its thread and time.  The head of its data has their number by
+# event.
 pcce-report -i threads.data --format=html --comm=worker --time=,30ms -o threads.html
 sed -n '/id="data">/,/<\/script>/p' threads.html | sed -e 's/.*id="data">//' -e 's/<\/script>.*//' |
 	base64 -d 2>/dev/null |
 	{ printf '\037\213\010\0\0\0\0\0\0\003' && tail -c +3; } | gzip -dc 2>/dev/null |
 	tr -d '\0' >page.head
 is "html holds the selected samples only" "$(grep -a -o '"threads":\[[^]]*\]' page.head)" \
-	'"threads":[{"pid":100,"tid":101,"samples":10,"name":"worker"}]'
+	'"threads":[{"pid":100,"tid":101,"samples":[10,0]'
 cp small.data pcce.data
 check "pcce.data is the default input" \
 	bash -c 'pcce-report 2>/dev/null | cmp - <(pcce-report -i small.data 2>/dev/null)'
