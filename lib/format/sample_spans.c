@@ -61,13 +61,31 @@ void sample_spans_free(struct sample_spans *s)
 	free(s->list);
 }
 
+/* Whether waits overlap by more than the error of their length. */
+static bool spans_overlap(const struct sample_spans *s, const uint32_t *samples, size_t n)
+{
+	uint64_t last = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct profile_sample sample = profile_sample(s->p, samples[i]);
+		uint64_t period = s->periods[sample.event];
+
+		if (period && last && sample.time - last >= PAIRED &&
+		    sample.time - lasts(s, &sample) + 3 * period < last)
+			return true;
+		last = period ? sample.time : last;
+	}
+	return false;
+}
+
 void sample_spans_fill(struct sample_spans *s, const uint32_t *samples, size_t n)
 {
 	struct sample_span *list = s->list;
+	bool overlap = spans_overlap(s, samples, n);
 
 	for (size_t i = n; i-- > 0;) {
 		struct profile_sample sample = profile_sample(s->p, samples[i]);
-		uint64_t length = lasts(s, &sample);
+		uint64_t length = overlap ? 0 : lasts(s, &sample);
 
 		list[i].end = sample.time;
 		if (length && i + 1 < n && list[i + 1].begin < sample.time &&

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Tells when samples begin and end, for formats that draw time. A sample of a wait was taken at its
- * end, and its weight tells to one period how long it was. Other samples take no time.
+ * end, and its weight tells to one period how long it was. Other samples take no time, nor do waits
+ * of a thread that pcce-merge joined from several, because they overlap.
  */
 #ifndef PCCE_FORMAT_SAMPLE_SPANS_H
 #define PCCE_FORMAT_SAMPLE_SPANS_H

@@ -55,7 +55,10 @@ class ChartView {
 					{ length: this.last - this.first },
 					(_, k) => k * this.step
 				)
-			: (p.series.begin || time).subarray(this.first, this.last);
+			: (p.series.overlaps[thread.number]
+					? time
+					: p.series.begin || time
+				).subarray(this.first, this.last);
 		this.span = busy
 			? [0, Math.max(1, this.last - this.first) * this.step]
 			: span || wholeTime(p);
@@ -113,7 +116,7 @@ class ChartView {
 		const t = this.timeOf(i),
 			{ begin, time } = this.series,
 			next = i + 1 < this.last ? this.timeOf(i + 1) : Infinity;
-		if (begin && !this.busy && time[i] > begin[i]) return time[i];
+		if (begin && !this.busy && time[i] > begin[i]) return Math.max(time[i], t);
 		return next - t <= this.step * 1.8 ? next : t + this.step;
 	}
 

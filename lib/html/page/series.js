@@ -9,10 +9,11 @@
  *
  * A sample of a wait was taken at its end. Its weight tells to one period how long the wait was. So
  * in a series with waits, begin has the time at which each sample begins. Other samples take no
- * time.
+ * time. In threads for which overlaps is true, waits overlap: pcce-merge joined them.
  */
 const WAITS = /^(off-cpu|lock)(:|$)/,
-	ON_CPU = /^(cpu|task)-clock(:|$)/;
+	ON_CPU = /^(cpu|task)-clock(:|$)/,
+	PAIRED = 1e-4; /* seconds between samples that were taken at the same time */
 
 /* Makes times of the ticks since the sample before. */
 function placeInTime(series, tick) {
@@ -26,6 +27,17 @@ function placeInTime(series, tick) {
 	});
 }
 
+/* Whether waits of a thread overlap by more than the error of their length: it was joined from
+ * several. */
+function hasOverlaps({ time, weight, period }, first, last) {
+	for (let i = first + 1; i < last; i++) {
+		const begin = time[i] - (weight ? weight[i] : 1) * period;
+		if (begin < time[i - 1] - 3 * period && time[i] - time[i - 1] >= PAIRED)
+			return true;
+	}
+	return false;
+}
+
 /*
  * Fills in when waits began and ended. If a thread got no CPU when its wait had ended, the next
  * sample is of that, and was taken at the same time.
@@ -35,16 +47,18 @@ function placeWaits(series, begin, activity) {
 	series.begin = begin;
 	series.first.forEach((first, t) => {
 		const last = series.last[t];
+		series.overlaps[t] = hasOverlaps(series, first, last);
 		for (let i = last - 1; i >= first; i--) {
 			const paired =
+				!series.overlaps[t] &&
 				i + 1 < last &&
 				activity[node[i + 1]] === NO_CPU &&
-				time[i + 1] - time[i] < 1e-4;
+				time[i + 1] - time[i] < PAIRED;
 			if (paired) time[i] = Math.min(time[i], begin[i + 1]);
 			begin[i] = time[i] - (weight ? weight[i] : 1) * period;
 		}
 		/* No wait begins before the one before it has ended. */
-		for (let i = first + 1; i < last; i++) {
+		for (let i = first + 1; i < last && !series.overlaps[t]; i++) {
 			begin[i] = Math.max(begin[i], time[i - 1]);
 			time[i] = Math.max(time[i], begin[i]);
 		}
@@ -65,6 +79,7 @@ function mergeSeries(a, b) {
 			place: a.place.length ? new Uint32Array(n) : a.place,
 			first: new Uint32Array(a.first.length),
 			last: new Uint32Array(a.first.length),
+			overlaps: b.overlaps,
 		};
 	let at = 0;
 	const take = (s, i, before) => {
@@ -84,7 +99,7 @@ function mergeSeries(a, b) {
 			before =
 				k >= b.last[t] || (i < a.last[t] && a.time[i] <= b.time[k])
 					? take(a, i++, before)
-					: take(b, k++, before);
+					: take(b, k++, b.overlaps[t] ? -Infinity : before);
 		out.last[t] = at;
 	}
 	return out;
@@ -140,6 +155,7 @@ function listChoices(p, head, columns, selves) {
 			place: columns['sample.place'] || new Uint32Array(0),
 			first: Uint32Array.from(first, of => of[e]),
 			last: Uint32Array.from(first, (of, t) => of[e] + p.threads[t].counts[e]),
+			overlaps: first.map(() => false),
 		};
 		placeInTime(series, head.tick);
 		if (WAITS.test(name)) placeWaits(series, begin, activity);
@@ -221,7 +237,8 @@ function eachSample(p, series, threads, range, each) {
 			const end = lowerBound(time, range[1], i, last);
 			i = lowerBound(time, range[0], i, end);
 			/* The next one can have begun in the span. */
-			last = begin ? Math.min(last, end + 1) : end;
+			if (!begin) last = end;
+			else if (!series.overlaps[t.number]) last = Math.min(last, end + 1);
 		}
 		if (range && begin) eachPart(series, i, last, range, t.number, each);
 		else for (; i < last; i++) each(i, weight ? weight[i] : 1, t.number);

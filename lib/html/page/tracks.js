@@ -238,7 +238,8 @@ class Tracks {
 	 * stripe; usual: that of a thread that always runs, or waits. */
 	fullOf(track, full, usual) {
 		if (track.threads.length > 1) return full;
-		if (this.series.begin) return usual;
+		if (this.series.begin)
+			return this.series.overlaps[track.threads[0].number] ? full : usual;
 		return full > usual * 0.4 && !this.series.weight
 			? Math.max(full * 0.8, Math.min(full, usual))
 			: full;
