@@ -20,7 +20,8 @@
  * A record begins with SAMPLER_SKIP bytes without meaning (the head of the thread page was read
  * over them). Then follow struct pcce_sample and its parts. With PCCE_SAMPLE_COPY, there are only
  * the changed blocks in place of the stack (pcce/stack_blocks.h). With PCCE_SAMPLE_KERNEL_STACK,
- * the frames of the kernel follow; with PCCE_SAMPLE_WAIT, a struct pcce_wait.
+ * the frames of the kernel follow; with PCCE_SAMPLE_WAIT, a struct pcce_wait. Then the thread's
+ * labels follow, if it has any (pcce/labels.h).
  *
  * The writer: if leave names the segment of head, then left = head, and head continues at the start
  * of the next segment. If the largest record has no room before tail + 2 * SIZE, dropped += 1.
@@ -34,6 +35,7 @@
 #define PCCE_BPF_SAMPLER_H
 
 #include <pcce/abi.h>
+#include <pcce/labels.h>
 #include <pcce/stack_blocks.h>
 
 /* Most candidates for a thread page's offset from the thread pointer. */
@@ -58,7 +60,8 @@
 	 PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment))
 #define SAMPLER_RECORD_BEFORE_KERNEL \
 	(SAMPLER_RECORD_BEFORE_COPY + (PCCE_COPY_REGISTERS + PCCE_STACK_SENT_WORDS) * 8)
-#define SAMPLER_RECORD_MAX (SAMPLER_RECORD_BEFORE_KERNEL + PCCE_KERNEL_FRAMES * 8)
+#define SAMPLER_RECORD_BEFORE_LABELS (SAMPLER_RECORD_BEFORE_KERNEL + PCCE_KERNEL_FRAMES * 8)
+#define SAMPLER_RECORD_MAX (SAMPLER_RECORD_BEFORE_LABELS + PCCE_LABELS_BYTES)
 
 /* Which samples bring a copy of the stack. */
 enum sampler_copy {
@@ -154,6 +157,8 @@ struct sampler_wait {
 	__u64 switches; /* the kernel's count of those of the thread; 0: nothing was noted */
 	__u32 pid, tid; /* the recorder's numbers; only if it waited when the recording began */
 	__u8 head[SAMPLER_PAGE_BYTES];
+	__u32 n_labels; /* words of the copy of its labels */
+	__u64 labels[PCCE_LABELS_BYTES / 8];
 };
 
 /* A process that a recording of tracepoints, probes or waits follows. */

@@ -32,6 +32,7 @@
 #include <bpf/bpf_core_read.h>
 
 #include <pcce/abi.h>
+#include <pcce/labels.h>
 #include <pcce/page_reader.h>
 #include <pcce/stack_blocks.h>
 #include "bpf/kernel.h"
@@ -393,6 +394,30 @@ static __always_inline __u32 write_wait(const struct sampler_wait *wait, __u32 i
 	return sizeof(wait->end) / 8;
 }
 
+/* Where labels may begin. */
+#define LABELS_AT_MAX (SAMPLER_SEGMENT_MAX + SAMPLER_RECORD_BEFORE_LABELS - SAMPLER_SKIP)
+
+/* Reads the labels that the variable at an address names, behind all else in segment `index` of
+ * the ring. Returns the number of words. Not static, as copy_stack_part(). */
+__noinline __u32 read_labels(__u64 variable, __u32 index, __u64 at)
+{
+	__u8 *to = bpf_map_lookup_elem(&rings, &index);
+
+	return to && at <= LABELS_AT_MAX ? pcce_copy_labels(to + at, variable, read_user) : 0;
+}
+
+/* Copies the labels that were noted of a wait. */
+static __always_inline __u32 copy_labels(const struct sampler_wait *wait, __u32 index, __u64 at)
+{
+	__u8 *to = bpf_map_lookup_elem(&rings, &index);
+	__u32 n = wait->n_labels;
+
+	if (!to || at > LABELS_AT_MAX || !n || n > PCCE_LABELS_BYTES / 8 ||
+	    bpf_probe_read_kernel(to + at, sizeof(wait->labels), wait->labels))
+		return 0;
+	return n;
+}
+
 /* Returns the thread's number in its own pid namespace. The struct is read through a number: old
  * verifiers refuse such a sum with a pointer. */
 static __always_inline __u32 own_number(struct task_struct *task)
@@ -563,7 +588,8 @@ static __always_inline int fill_sample(void *ctx, struct event_context *event,
 	struct sampler_control *control;
 	struct pcce_page_stack stack = {};
 	struct pcce_sample *out;
-	__u32 n_stack = 0, n_segments = 0, n_kernel = 0;
+	__u32 n_stack = 0, n_segments = 0, n_kernel = 0, n_labels = 0;
+	__u64 labels = 0;
 	__u8 *to;
 
 	/* This comes before the paths divide: the verifier follows this search once for each path
@@ -626,6 +652,7 @@ static __always_inline int fill_sample(void *ctx, struct event_context *event,
 
 		id = head->id;
 		ext = head->ext;
+		labels = head->labels;
 		if (ip == PROBE_UNKNOWN) {
 			id = PCCE_ID_LOST_MIN;
 			ext = 0;
@@ -691,6 +718,11 @@ static __always_inline int fill_sample(void *ctx, struct event_context *event,
 		}
 	}
 
+	at += HEAD + (__u64)stack.n_entries * sizeof(struct pcce_entry) +
+	      (__u64)n_segments * sizeof(struct pcce_segment) + ((__u64)n_stack + n_kernel) * 8;
+	if (labels)
+		n_labels = wait ? copy_labels(wait, index, at) : read_labels(labels, index, at);
+
 	out->time = moment && moment->time ? moment->time : event_time(event, control);
 	if (is_throttled(event))
 		counts_of(control)->throttled++;
@@ -702,6 +734,7 @@ static __always_inline int fill_sample(void *ctx, struct event_context *event,
 	out->r11 = r11;
 	out->id = id;
 	out->ext = ext;
+	flags |= n_labels << PCCE_SAMPLE_LABELS_SHIFT;
 	out->flags = task->ptrace ? flags | PCCE_SAMPLE_TRACED : flags;
 	out->weight = moment ? moment->weight : 1;
 	if (weighted && event) {
@@ -719,10 +752,9 @@ static __always_inline int fill_sample(void *ctx, struct event_context *event,
 	out->below = stack.below;
 	out->kip = kip;
 
-	size = SAMPLER_SKIP + sizeof(*out) + (__u64)stack.n_entries * sizeof(struct pcce_entry) +
-	       (__u64)n_segments * sizeof(struct pcce_segment) + ((__u64)n_stack + n_kernel) * 8;
-	if (at + size >= segment_size)
-		size = segment_size - at;
+	size = at + n_labels * 8 - (pos & (segment_size - 1));
+	if (at + n_labels * 8 >= segment_size)
+		size = segment_size - (pos & (segment_size - 1));
 	barrier();
 	*(volatile __u64 *)&control->head = pos + size;
 	return 0;

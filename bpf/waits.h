@@ -271,6 +271,7 @@ static __always_inline void note_context(void *ctx, struct task_struct *task,
 	w->page = locate_thread_page(w->head, task->thread.fsbase, control);
 	if (!w->page)
 		return;
+	w->n_labels = head->labels ? pcce_copy_labels(w->labels, head->labels, read_user) : 0;
 	/* Segments cannot be read later. */
 	pcce_page_describe(&stack, head, w->page);
 	if (!stack.n_below)

@@ -48,6 +48,7 @@
 
 #include "compat.h"
 #include "kernel_stack.h"
+#include "labels.h"
 #include "page.h"
 #include "ring.h"
 #include "segments.h"
@@ -99,6 +100,7 @@ static void sample_task(struct pcce_session *s, struct pcce_cpu *c,
 	pcce_copy_stack(s, c, regs, to, &reading);
 	if (kernel_ip)
 		pcce_copy_kernel_stack(s, kernel_ip, to, &reading);
+	pcce_read_labels(s, to, &reading);
 	sample = (struct pcce_sample){
 		.time = ktime_get_mono_fast_ns(),
 		.pid = pid,

@@ -132,6 +132,7 @@ void pcce_read_page(const struct pcce_session *s, struct pcce_cpu *c, void *to, 
 	r->has_page = true;
 	r->id = head->id;
 	r->ext = head->ext;
+	r->labels = head->labels;
 	if (pcce_page_describe(&stack, head, page) || !read_current_segment(to, &stack, have)) {
 		r->flags |= PCCE_SAMPLE_READ_FAULT;
 		return;

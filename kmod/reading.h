@@ -16,8 +16,9 @@
 
 struct pcce_reading {
 	u64 id, ext, below;
-	u32 flags; /* PCCE_SAMPLE_* */
-	u32 n_entries, n_segments, n_below, n_stack, n_kernel;
+	u64 labels; /* address of the variable that names them; 0: none */
+	u32 flags;  /* PCCE_SAMPLE_* */
+	u32 n_entries, n_segments, n_below, n_stack, n_kernel, n_labels;
 	bool has_page;
 };
 
@@ -25,7 +26,7 @@ static inline size_t pcce_record_size(const struct pcce_reading *r)
 {
 	return PCCE_HEAD + r->n_entries * sizeof(struct pcce_entry) +
 	       r->n_segments * sizeof(struct pcce_segment) +
-	       (r->n_stack + r->n_kernel) * sizeof(u64);
+	       (r->n_stack + r->n_kernel + r->n_labels) * sizeof(u64);
 }
 
 /* Is a pcce_read_fn. */

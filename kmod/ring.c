@@ -21,6 +21,7 @@
 
 #include "compat.h"
 #include "kernel_stack.h"
+#include "labels.h"
 #include "reading.h"
 #include "ring.h"
 #include "segments.h"
@@ -31,7 +32,7 @@
 /* What a record has room for, beside PCCE_KMOD_RECORD_MAX. */
 static u32 room_for_stacks(const struct pcce_kmod_setup *config)
 {
-	return pcce_stacks_room(config) + pcce_kernel_stack_room(config);
+	return pcce_stacks_room(config) + pcce_kernel_stack_room(config) + pcce_labels_room(config);
 }
 
 static void lay_out_memory(struct pcce_kmod_setup *config)

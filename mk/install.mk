@@ -85,7 +85,8 @@ install-dkms:                                   ## the kernel module's source, f
 	$(Q)$(INSTALL) -m 644 Kbuild VERSION COPYING $(DKMS_DIR)
 	$(Q)$(INSTALL) -m 644 $(wildcard kmod/*.[ch]) $(DKMS_DIR)/kmod
 	$(Q)$(INSTALL) -m 644 \
-		$(addprefix include/pcce/,abi.h assert.h kmod.h page_reader.h stack_blocks.h) \
+		$(addprefix include/pcce/,abi.h assert.h kmod.h labels.h page_reader.h \
+			stack_blocks.h) \
 		$(DKMS_DIR)/include/pcce
 	$(Q)$(call subst_in,,) kmod/install/dkms.conf.in > $(DKMS_DIR)/dkms.conf
 

@@ -310,6 +310,7 @@ static int report_recording(const struct report_options *o)
 		.inlining = o->inlining,
 		.no_kernel = o->no_kernel,
 		.origins = o->origins,
+		.by_label = o->by_label,
 		.holders = o->holders && format->print != format_locks,
 		.samples = !o->stats && format->samples,
 		.all_events = where == REPORT_TEXT && !o->stats && format->all_events,

@@ -24,6 +24,7 @@ enum {
 	OPT_TID,
 	OPT_EVENT,
 	OPT_TIME,
+	OPT_LABEL,
 	OPT_UNDER,
 	OPT_FOCUS,
 	OPT_IGNORE,
@@ -79,6 +80,12 @@ static const struct argp_option options[] = {
 	 "percentages; FROM or TO can be omitted",
 	 2},
 
+	{"label", OPT_LABEL, "KEY=VALUE", 0,
+	 "Select samples of threads that had this label, or with KEY!=VALUE all others; patterns: "
+	 "* "
+	 "? []; of several options, all must fit",
+	 2},
+
 	{NULL, 0, NULL, 0, "Select contexts:", 3},
 	{"under", OPT_UNDER, "FUNCTION,...", 0,
 	 "Select what these functions did and called; trees begin with them; patterns: * ? []", 3},
@@ -86,7 +93,9 @@ static const struct argp_option options[] = {
 	{"ignore", OPT_IGNORE, "REGEX", 0, "Select contexts without a function that matches", 3},
 
 	{NULL, 0, NULL, 0, "Choose the detail:", 4},
-	{"by", OPT_BY, "WHAT", 0, "Make a frame for each function (default), line, file or module",
+	{"by", OPT_BY, "WHAT", 0,
+	 "Make a frame for each function (default), line, file or module; with label:KEY, begin "
+	 "contexts with a frame for the value of this label",
 	 4},
 	{"call-sites", OPT_CALL_SITES, "HOW", 0,
 	 "Distinguish calls of a function by address (default; some formats then show lines), by "
@@ -135,7 +144,7 @@ static const struct argp_option options[] = {
 	{0},
 };
 
-static const char *const by_words[] = {"function", "line", "file", "module", NULL};
+static const char *const by_words[] = {"function", "line", "file", "module", "label:KEY", NULL};
 static const char *const call_words[] = {"address", "line", "none", NULL};
 static const char *const recursion_words[] = {"keep", "direct", "all", NULL};
 static const char *const hot_words[] = {"self", "total", NULL};
@@ -239,6 +248,9 @@ static error_t parse_selection_option(int key, char *arg, struct argp_state *sta
 	case OPT_TIME:
 		return message_option(state, "time", select_add_range(&s->times, arg, &why),
 				      why.text);
+	case OPT_LABEL:
+		return message_option(state, "label", select_add_label(&s->labels, arg, &why),
+				      why.text);
 	case OPT_UNDER:
 		return message_option(state, "under", select_add_words(&s->under, arg, &why),
 				      why.text);
@@ -249,7 +261,10 @@ static error_t parse_selection_option(int key, char *arg, struct argp_state *sta
 		return message_option(state, "ignore", select_add_pattern(&s->ignore, arg, &why),
 				      why.text);
 	case OPT_BY:
-		s->by = choose_whole_word(state, "by", arg, by_words);
+		if (!strncmp(arg, "label:", 6) && arg[6])
+			o->by_label = arg + 6;
+		else
+			s->by = choose_whole_word(state, "by", arg, by_words);
 		return 0;
 	case OPT_CALL_SITES:
 		s->calls = choose_whole_word(state, "call-sites", arg, call_words);

@@ -22,6 +22,7 @@ struct report_options {
 	enum report_where where;     /* text, or the interactive view */
 	bool stats, quiet, inlining, no_kernel, origins, holders, full_names;
 	bool hot_by_given;
+	const char *by_label; /* NULL: contexts do not begin with a label */
 	unsigned int verbose;
 	enum symbol_table_style names;
 	struct selection select;

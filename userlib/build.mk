@@ -44,7 +44,7 @@ USERLIB_C := stack/segments stack/restore_far stack/stack_state stack/stack_swit
 	self/sample self/allocation self/modules self/ring base/local_libc base/linker_object \
 	contexts/capture contexts/context_id contexts/stack_id contexts/modules contexts/set \
 	contexts/on_context contexts/words contexts/dictionary contexts/crash \
-	contexts/crash_stack base/quiet_write
+	contexts/crash_stack base/quiet_write labels/labels
 # Assembly files of every executable's runtime, in front of the C files.
 USERLIB_S := stack/pushpop stack/leaf_entry interpose/signal_entry self/sampling_entry \
 	interpose/syscall_stub interpose/vfork_stub interpose/clone_stub threads/thread_body \
@@ -58,7 +58,7 @@ USERLIB_GENERAL_REGS := stack/segments stack/restore_far stack/unknown stack/sta
 # every program.  For the same reason, debug information has only functions and lines (-g1).
 USERLIB_FAST := stack/segments stack/restore_far stack/stack_state stack/stack_switch \
 	interpose/jump contexts/capture contexts/context_id contexts/stack_id contexts/on_context \
-	contexts/words self/ring self/sample self/allocation self/verify
+	contexts/words labels/labels self/ring self/sample self/allocation self/verify
 
 USERLIB_CFLAGS := -std=gnu11 -D_GNU_SOURCE -Os -g1 -fPIC -fvisibility=hidden \
 	-fno-stack-protector -fcf-protection -fno-reorder-functions \

@@ -62,6 +62,7 @@ struct pcce_thread {
 	uint64_t serial;      /* of the thread in its process, if allocations are sampled */
 	/* Verify mode: the address in the thread's first frame; 0: not known. */
 	uint64_t outermost;
+	struct thread_labels *labels; /* labels.c; NULL: it has never set one */
 };
 
 /* Every function that the program (or a signal) enters through preserves errno. */

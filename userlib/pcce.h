@@ -290,11 +290,140 @@ PCCE_INLINE int pcce_on_context(struct pcce_contexts *set)
 	return r;
 }
 
-#undef PCCE_INLINE
+/*
+ * Labels: what a thread works on.  Samples of the thread have them, so a report can say which
+ * request, tenant or route time belongs to:
+ *
+ *	pcce_label_set("tenant", name);
+ *	{
+ *		PCCE_SPAN("parse");                    up to the end of the block
+ *		...
+ *	}
+ *	pcce_label_set("tenant", NULL);
+ *
+ * They are in the thread context record of OpenTelemetry (OTEP 4947, otel_thread_ctx_v1), where
+ * other profilers find them, too.  If an SDK in the program has set that variable in the thread,
+ * samples have the labels of the SDK, and the functions below change nothing and return -EBUSY.
+ *
+ * A key has at most 63 bytes, a value at most 255.  All labels of a thread together have at most
+ * 612 bytes, with 5 more for each label.  A process has at most 254 keys.  A new thread has no
+ * labels.
+ *
+ * All functions are thread-safe and async-signal-safe, and take no lock.  A thread's first change
+ * maps memory of the runtime.  They return 0, or -errno, and then nothing has changed: -E2BIG
+ * (too long), -ENOSPC (too many keys), -EINVAL, -EBUSY, -EAGAIN (a signal handler has interrupted a
+ * change), -ENOMEM, -ESRCH (the runtime does not know the thread), -ENOSYS without the runtime.
+ */
+
+/* A copy of a thread's labels.  It can be given to any thread of the process. */
+struct pcce_labels {
+	__u64 opaque[80];
+};
+
+int pcce_label_change(const char *key, const char *value) __attribute__((weak, leaf, nothrow));
+int pcce_labels_copy(struct pcce_labels *to) __attribute__((weak, leaf, nothrow));
+int pcce_labels_restore(const struct pcce_labels *from) __attribute__((weak, leaf, nothrow));
+int pcce_trace_change(const unsigned char *trace, const unsigned char *span)
+	__attribute__((weak, leaf, nothrow));
+
+/* Sets a label of the calling thread.  value NULL: removes it. */
+PCCE_INLINE int pcce_label_set(const char *key, const char *value)
+{
+	int r = -38; /* ENOSYS */
+
+	if (pcce_label_change)
+		r = pcce_label_change(key, value);
+	__asm__ volatile("" : : : "memory");
+	return r;
+}
+
+/* Sets the trace id (16 bytes) and the span id (8 bytes) of the calling thread, as in W3C Trace
+ * Context.  NULL: removes both. */
+PCCE_INLINE int pcce_trace_set(const unsigned char *trace, const unsigned char *span)
+{
+	int r = -38; /* ENOSYS */
+
+	if (pcce_trace_change)
+		r = pcce_trace_change(trace, span);
+	__asm__ volatile("" : : : "memory");
+	return r;
+}
+
+/* Copies the calling thread's labels and ids, for pcce_labels_apply() in this thread or another
+ * one: so a worker gets the labels of the request that it works on. */
+PCCE_INLINE int pcce_labels_get(struct pcce_labels *to)
+{
+	int r = -38; /* ENOSYS */
+
+	to->opaque[3] = 3; /* apply does nothing */
+	if (pcce_labels_copy)
+		r = pcce_labels_copy(to);
+	__asm__ volatile("" : : : "memory");
+	return r;
+}
+
+/* Replaces all labels and ids of the calling thread by those of a copy. */
+PCCE_INLINE int pcce_labels_apply(const struct pcce_labels *from)
+{
+	int r = -38; /* ENOSYS */
+
+	if (pcce_labels_restore)
+		r = pcce_labels_restore(from);
+	__asm__ volatile("" : : : "memory");
+	return r;
+}
+
+/*
+ * A span: sets the label "span" to a name.  Its end restores all labels and ids as they were when
+ * it began, whatever has changed since then.  So spans nest, and an outer span that ends also ends
+ * inner ones that a longjmp() has left; until then their labels stay.  One thread makes both calls.
+ */
+PCCE_INLINE int pcce_span_begin(struct pcce_labels *before, const char *name)
+{
+	int r = pcce_labels_get(before);
+
+	return r ? r : pcce_label_set("span", name);
+}
+
+PCCE_INLINE void pcce_span_end(struct pcce_labels *before)
+{
+	pcce_labels_apply(before);
+}
+
+/* A span up to the end of the block, in C and C++.  An exception ends it, too. */
+#define PCCE_SPAN(name) PCCE_SPAN_OF(name, __LINE__)
+#define PCCE_SPAN_OF(name, line) PCCE_SPAN_IN(name, line)
+#define PCCE_SPAN_IN(name, line) PCCE_SPAN_AS(name, pcce_span_at_##line)
+#define PCCE_SPAN_AS(name, variable)                                                 \
+	__attribute__((cleanup(pcce_span_end), unused)) struct pcce_labels variable; \
+	pcce_span_begin(&variable, name)
 
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }
+
+namespace pcce
+{
+/* The same as an object. */
+class span
+{
+	struct pcce_labels before;
+
+      public:
+	explicit span(const char *name)
+	{
+		pcce_span_begin(&before, name);
+	}
+	~span()
+	{
+		pcce_span_end(&before);
+	}
+	span(const span &) = delete;
+	span &operator=(const span &) = delete;
+};
+} // namespace pcce
 #endif
+
+#undef PCCE_INLINE
 
 #endif

@@ -244,9 +244,14 @@ struct pcce_page {
 	/* Counting engine: its first record of the thread, and initially PCCE_COUNTED_NONE. 0: the
 	 * runtime is older, and does not clear the field counting. */
 	__u64 counted;
-	/* Initially bases. Tasks that share the page without the runtime's knowledge may make off
-	 * negative. A pop there finds one of these, and goes to the helper. */
-	struct pcce_entry guard[2];
+	union {
+		/* Initially bases. Tasks that share the page without the runtime's knowledge may
+		 * make off negative. A pop there finds one of these, and goes to the helper. */
+		struct pcce_entry guard[2];
+		/* Runtime, in place of the first one's id: the address of the thread's variable
+		 * otel_thread_ctx_v1 (labels.h). 0: the runtime is older, or there is none. */
+		__u64 labels;
+	};
 	struct pcce_entry base;
 	struct pcce_entry entry[(PCCE_PAGE_SIZE - 128) / 16];
 };
@@ -268,6 +273,7 @@ PCCE_ASSERT_OFFSET(pcce_page, counting, 48);
 PCCE_ASSERT_OFFSET(pcce_page, jumps, 56);
 PCCE_ASSERT_OFFSET(pcce_page, generation, 64);
 PCCE_ASSERT_OFFSET(pcce_page, counted, 72);
+PCCE_ASSERT_OFFSET(pcce_page, labels, 80);
 PCCE_ASSERT_OFFSET(pcce_page, base, 112);
 PCCE_ASSERT_OFFSET(pcce_page, entry, 128);
 
@@ -302,6 +308,11 @@ PCCE_ASSERT_OFFSET(pcce_page, entry, 128);
 /* Between a sampler and the recorder only: a struct pcce_wait follows in place of a stack of the
  * kernel, and kip is its number of words. */
 #define PCCE_SAMPLE_WAIT 1048576u
+/* Between a sampler and the recorder only: the number of words of a copy of the thread's labels
+ * (labels.h). They follow all else. */
+#define PCCE_SAMPLE_LABELS(flags) ((flags) >> PCCE_SAMPLE_LABELS_SHIFT)
+#define PCCE_SAMPLE_LABELS_SHIFT 24
+#define PCCE_SAMPLE_LABELS_MASK (255u << PCCE_SAMPLE_LABELS_SHIFT)
 /* Most frames of a stack of the kernel, with a reason for a wait. If it has as many functions, or
  * one less, outer ones may be missing. */
 #define PCCE_KERNEL_FRAMES 127

@@ -52,6 +52,8 @@ enum pcce_record_type {
 	PCCE_REC_EVENT = 18,
 	PCCE_REC_KERNEL_STACK = 19,
 	PCCE_REC_WAIT = 20,
+	PCCE_REC_LABELS = 21,
+	PCCE_REC_LABELED = 22,
 	PCCE_REC_PACKED = 24
 };
 
@@ -164,6 +166,26 @@ struct pcce_rec_kernel_stack {
 struct pcce_rec_wait {
 	struct pcce_record rec;
 	struct pcce_wait wait;
+};
+
+/* The labels of a thread, before the first sample that has them. For each of n labels its key and
+ * its value follow, with a NUL each, sorted by key: `bytes` bytes. */
+struct pcce_rec_labels {
+	struct pcce_record rec;
+	__u32 number;	/* from 0 upwards */
+	__u32 n;	/* may be 0 */
+	__u8 trace[16]; /* as in W3C Trace Context; 0: none */
+	__u8 span[8];
+	__u32 flags; /* PCCE_LABELS_* */
+	__u32 bytes;
+};
+#define PCCE_LABELS_INCOMPLETE 1u /* the thread had more labels, which could not be read */
+
+/* The next sample, of any type, has labels. Only a PCCE_REC_WAIT may be in between. */
+struct pcce_rec_labeled {
+	struct pcce_record rec;
+	__u32 number;
+	__u32 reserved;
 };
 
 enum pcce_loss {
@@ -321,6 +343,8 @@ PCCE_ASSERT_SIZE(pcce_rec_table, 24);
 PCCE_ASSERT_SIZE(pcce_rec_sample, 120);
 PCCE_ASSERT_SIZE(pcce_rec_kernel_stack, 24);
 PCCE_ASSERT_SIZE(pcce_rec_wait, 40);
+PCCE_ASSERT_SIZE(pcce_rec_labels, 56);
+PCCE_ASSERT_SIZE(pcce_rec_labeled, 24);
 PCCE_ASSERT_SIZE(pcce_rec_lost, 40);
 PCCE_ASSERT_SIZE(pcce_rec_due, 56);
 PCCE_ASSERT_SIZE(pcce_rec_frames, 48);

@@ -72,7 +72,9 @@ enum pcce_kmod_scope {
 #define PCCE_KMOD_COPY_STACKS 512u
 /* Samples in the kernel bring its call stack, see below. */
 #define PCCE_KMOD_KERNEL_STACKS 1024u
-#define PCCE_KMOD_FLAGS 1615u
+/* Samples bring the labels of threads with a page, see below. */
+#define PCCE_KMOD_LABELS 2048u
+#define PCCE_KMOD_FLAGS 3663u
 
 struct pcce_kmod_setup {
 	__u32 scope; /* enum pcce_kmod_scope */
@@ -205,6 +207,9 @@ struct pcce_kmod_record {
 /* With KERNEL_STACKS, a sample with PCCE_SAMPLE_KERNEL_STACK has kip frames behind all else: up to
  * this many more bytes. The other samples in the kernel have kip as without the flag. */
 #define PCCE_KMOD_KERNEL_STACK_MAX (PCCE_KERNEL_FRAMES * 8)
+
+/* With LABELS, PCCE_SAMPLE_LABELS(flags) words of labels (pcce/labels.h) are behind all else: up to
+ * PCCE_LABELS_BYTES more. A session brings those of the processes whose stacks it would bring. */
 
 /*
  * head and tail count bytes since the session was created. Position p is byte p % ring_bytes of the

@@ -77,6 +77,7 @@
 #define PCCE_SELF_FLAG_TASK_CLOCK 't' /* count task-clock instead of cpu-clock */
 #define PCCE_SELF_FLAG_COPY 'c'	      /* add a copy of the stack to samples */
 #define PCCE_SELF_FLAG_TIMER 'p'      /* use the POSIX timer even if perf_event_open works */
+#define PCCE_SELF_FLAG_LABELS 'l'     /* add the thread's labels to samples */
 /* Followed by the decimal number of the signal that samples; without it, PCCE_SELF_SIGNAL. */
 #define PCCE_SELF_FLAG_SIGNAL 's'
 /* Sample allocations (allocation.h) instead of CPU time. Followed by the decimal number of bytes
@@ -100,6 +101,7 @@
 
 /* Most addresses of a real stack. */
 #define PCCE_SELF_STACK 4096
+#define PCCE_SELF_LABELS 80 /* most words of labels (labels.h) */
 /* Most words of a stack that is copied. */
 #define PCCE_SELF_COPY_WORDS 1024
 
@@ -215,7 +217,7 @@ struct pcce_self_record {
 	__u32 type;  /* enum pcce_self_type; the reader skips unknown ones */
 };
 
-/* The entries, segments and addresses of struct pcce_sample follow. */
+/* The entries, segments and addresses of struct pcce_sample follow, and then labels. */
 struct pcce_self_sample {
 	struct pcce_self_record rec;
 	struct pcce_sample sample;
@@ -255,7 +257,8 @@ struct pcce_self_map {
 /* Size of the largest well-formed record. */
 #define PCCE_SELF_RECORD_MAX                                                                  \
 	(sizeof(struct pcce_self_sample) + PCCE_SEGMENT_ENTRIES * sizeof(struct pcce_entry) + \
-	 PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment) + PCCE_SELF_STACK * 8 + 16)
+	 PCCE_SAMPLE_SEGMENTS * sizeof(struct pcce_segment) + PCCE_SELF_STACK * 8 +           \
+	 PCCE_SELF_LABELS * 8 + 16)
 
 PCCE_ASSERT_SIZE(pcce_self_ledger, 64);
 PCCE_ASSERT_SIZE(pcce_self_ring, 256);

@@ -132,7 +132,8 @@ static int decode_recorded(struct pcce_decode_recording *r, const struct stream_
 	const struct pcce_sample *s = of->sample;
 	const struct stack_node *below;
 	uint32_t space = address_spaces_at(r->recording->spaces, s->pid, s->time),
-		 stream = sample_streams_of(r->streams, s->pid, s->tid, s->event);
+		 stream = sample_streams_of(r->streams, s->pid, s->tid, s->event,
+					    label_sets_index(of->labels));
 
 	if (space == UINT32_MAX || stream == UINT32_MAX ||
 	    stack_store_take(r->segments, s, &below) || stack_store_flatten(below, s, &r->stack))
@@ -159,6 +160,7 @@ int pcce_decode_recording_next(struct pcce_decode_recording *r,
 			       struct pcce_decode_error *why)
 {
 	const struct pcce_record *rec;
+	const struct label_set *labels = NULL;
 	struct stream_event s;
 	struct error reason = {0};
 	int err;
@@ -166,12 +168,15 @@ int pcce_decode_recording_next(struct pcce_decode_recording *r,
 	*sample = NULL;
 	do {
 		err = datafile_next(r->reader, &rec);
+		if (err > 0 && rec->type == PCCE_REC_LABELED)
+			labels = recording_labels(r->recording, rec);
 	} while (err > 0 && !recording_event(r->recording, rec, &s));
 	if (!err)
 		return 0;
 	if (err < 0)
 		return api_error(why, &reason,
 				 error_set(&reason, err, "%s", datafile_error(r->reader)));
+	s.labels = labels;
 	if (decode_recorded(r, &s))
 		return api_error(why, &reason, error_memory(&reason));
 	*sample = &r->sample;

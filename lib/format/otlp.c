@@ -60,6 +60,8 @@ struct writer {
 	int32_t *threads; /* for each thread THREAD_ATTRIBUTES attributes and their number; 0: not
 			     made yet */
 	int32_t n_attributes, n_stacks;
+	int32_t *sample_attributes; /* of the last sample */
+	size_t n_sample_attributes, sample_attributes_capacity;
 	uint32_t instruction; /* the instruction of the last stack written */
 	int32_t *frames;
 	size_t frames_capacity;
@@ -223,6 +225,28 @@ static int otlp_put_stack(struct writer *w, const struct profile_cell *cell)
 	return put_message(w, TABLE_STACK, &stack.base, w->dictionary);
 }
 
+/* Sets the attributes of a sample: those of its thread, and the labels that the thread had. */
+static int otlp_add_labels(struct writer *w, uint32_t index, const int32_t *attributes)
+{
+	const struct label_set *set = profile_labels(w->p, index);
+	size_t n = (size_t)attributes[THREAD_ATTRIBUTES];
+	const char *key = NULL, *value;
+
+	if (array_reserve(&w->sample_attributes, &w->sample_attributes_capacity,
+			  n + (set ? set->content.n : 0), sizeof(*attributes)))
+		return -ENOMEM;
+	memcpy(w->sample_attributes, attributes, n * sizeof(*attributes));
+	while (set && (value = label_set_next(set, &key))) {
+		int32_t number = make_attribute(w, key, value, 0, "");
+
+		if (!number)
+			return -ENOMEM;
+		w->sample_attributes[n++] = number;
+	}
+	w->n_sample_attributes = n;
+	return 0;
+}
+
 static int otlp_put_sample(void *ctx, const struct profile_cell *cell)
 {
 	struct writer *w = ctx;
@@ -235,8 +259,10 @@ static int otlp_put_sample(void *ctx, const struct profile_cell *cell)
 	if ((!w->n_stacks || w->instruction != cell->instruction) && otlp_put_stack(w, cell))
 		return -ENOMEM;
 	sample.stack_index = w->n_stacks;
-	sample.n_attribute_indices = attributes[THREAD_ATTRIBUTES];
-	sample.attribute_indices = attributes;
+	if (otlp_add_labels(w, cell->labels, attributes))
+		return -ENOMEM;
+	sample.n_attribute_indices = w->n_sample_attributes;
+	sample.attribute_indices = w->sample_attributes;
 	sample.n_values = 1;
 	sample.values = &value;
 	return put_message(w, PROFILE_SAMPLES, &sample.base, w->profile);
@@ -523,6 +549,7 @@ int format_otlp(const struct profile *p, const struct format_options *o, FILE *o
 	forget_attributes(&w);
 	free(w.threads);
 	free(w.frames);
+	free(w.sample_attributes);
 	free(w.packed);
 	return r;
 }

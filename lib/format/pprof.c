@@ -52,6 +52,8 @@ struct writer {
 	uint32_t first_string, first_location, first_function,
 		first_mapping; /* numbers of entries that the file already has */
 	struct packed *labels; /* labels of samples, by thread; bytes is NULL: not made yet */
+	struct packed set;     /* those that the thread had set */
+	uint32_t set_index;    /* 1 + of which set; 0: not made yet */
 	struct packed stack, values,
 		one;	      /* stack and values of the last sample; one: any other message */
 	uint32_t instruction; /* the instruction of `stack` */
@@ -155,6 +157,36 @@ static int pack_labels(struct writer *w, uint32_t thread)
 	return 0;
 }
 
+/* Packs the labels that a thread had set itself. index: of their set, or 0. */
+static int pack_label_set(struct writer *w, uint32_t index)
+{
+	const struct label_set *set = profile_labels(w->p, index);
+	PprofSample sample = PPROF_SAMPLE__INIT;
+	size_t n = set ? set->content.n : 0;
+	PprofLabel *labels = calloc(n + 1, sizeof(*labels));
+	PprofLabel **label = calloc(n + 1, sizeof(*label));
+	const char *key = NULL, *value;
+	int r = labels && label ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < n && !r && (value = label_set_next(set, &key)); i++) {
+		int64_t k = pprof_text(w, key), v = pprof_text(w, value);
+
+		pprof_label__init(&labels[i]);
+		labels[i].key = k;
+		labels[i].str = v;
+		label[i] = &labels[i];
+		sample.n_label = i + 1;
+		r = k < 0 || v < 0 ? -ENOMEM : 0;
+	}
+	sample.label = label;
+	if (!r)
+		pprof_pack(w, &sample.base, &w->set);
+	w->set_index = 1 + index;
+	free(labels);
+	free(label);
+	return r;
+}
+
 static int pack_stack(struct writer *w, const struct profile_cell *cell)
 {
 	PprofSample sample = PPROF_SAMPLE__INIT;
@@ -189,10 +221,13 @@ static int pprof_put_sample(void *ctx, const struct profile_cell *cell)
 	int64_t sign = w->base ? -1 : 1;
 	int64_t value[2 * RECORDING_ACCOUNTS] = {0};
 	uint32_t i = w->value_of_event[cell->event];
-	const struct packed *const parts[] = {&w->stack, &w->values, &w->labels[cell->thread]};
+	const struct packed *const parts[] = {&w->stack, &w->values, &w->labels[cell->thread],
+					      &w->set};
 	PprofSample sample = PPROF_SAMPLE__INIT;
 
 	if (!w->labels[cell->thread].bytes && pack_labels(w, cell->thread))
+		return -ENOMEM;
+	if (w->set_index != 1 + cell->labels && pack_label_set(w, cell->labels))
 		return -ENOMEM;
 	if ((!w->stack.bytes || w->instruction != cell->instruction) && pack_stack(w, cell))
 		return -ENOMEM;
@@ -203,7 +238,7 @@ static int pprof_put_sample(void *ctx, const struct profile_cell *cell)
 	pprof_pack(w, &sample.base, &w->values);
 	if (w->sink.failed)
 		return -ENOMEM;
-	pprof_put_parts(w, PPROF_SAMPLE_FIELD, parts, 3);
+	pprof_put_parts(w, PPROF_SAMPLE_FIELD, parts, 4);
 	return 0;
 }
 
@@ -452,6 +487,7 @@ static void free_writer(struct writer *w)
 		free(w->labels[i].bytes);
 	free(w->labels);
 	free(w->stack.bytes);
+	free(w->set.bytes);
 	free(w->values.bytes);
 	free(w->one.bytes);
 }

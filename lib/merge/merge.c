@@ -523,13 +523,14 @@ static int find_program(struct file *f, struct mover *v, const struct pcce_sampl
 static int add_sum(struct file *f, const struct stream_event *of, const struct pcce_sample *key,
 		   const struct pcce_entry *entries, const struct stack_node *below)
 {
-	struct merge_context context = {.samples = of->samples, .weight = of->weight};
+	struct merge_context context = {
+		.samples = of->samples, .weight = of->weight, .labels = of->labels};
 	struct merge *m = f->m;
 
 	m->samples += of->samples;
 	if (!of->key)
 		return merge_sums_add(m->sums, key, entries, below, f->frames, of->kernel,
-				      of->samples, of->weight);
+				      &context);
 	memcpy(context.key, of->key, sizeof(context.key));
 	if (summary_add(m->summary, of->key, of->samples, of->weight, of->error))
 		return -ENOMEM;

@@ -23,7 +23,8 @@ struct key {
 	uint64_t ip, r11, id, ext, kip;
 	uint64_t context[2]; /* 0: it is no context of a summary */
 	const struct stack_node *below;
-	uint32_t pid, tid, flags, event, n_entries, n_below, n_stack, reserved;
+	uint32_t pid, tid, flags, event, n_entries, n_below, n_stack;
+	uint32_t labels; /* label_sets_index() */
 };
 
 struct profile_sum {
@@ -44,6 +45,7 @@ HASH_TABLE_TYPE(sum_table, uint32_t);
 struct merge_sums {
 	struct stack_store *segments;
 	struct kernel_stacks *kernel;
+	struct label_sets *labels;
 	struct site_block *blocks;
 	struct profile_sum **list; /* in the order of their first samples */
 	size_t n;
@@ -84,7 +86,8 @@ struct merge_sums *merge_sums_new(void)
 		return NULL;
 	s->segments = stack_store_new();
 	s->kernel = kernel_stacks_new();
-	if (s->segments && s->kernel)
+	s->labels = label_sets_new();
+	if (s->segments && s->kernel && s->labels)
 		return s;
 	merge_sums_free(s);
 	return NULL;
@@ -102,6 +105,7 @@ void merge_sums_free(struct merge_sums *s)
 	}
 	stack_store_free(s->segments);
 	kernel_stacks_free(s->kernel);
+	label_sets_free(s->labels);
 	free(s->list);
 	sum_table_free(&s->by_key);
 	free(s);
@@ -190,6 +194,8 @@ static int add_sum_with(struct merge_sums *s, const struct pcce_sample *from,
 	uint32_t *slot;
 
 	share_kernel_stack(s, kernel, &key);
+	if (context->labels)
+		key.labels = label_sets_index(label_sets_plain(s->labels, context->labels));
 	hash = XXH3_64bits_withSeed(
 		frames, more, XXH3_64bits_withSeed(entries, size, XXH3_64bits(&key, sizeof(key))));
 	whole.hash = hash;
@@ -226,12 +232,10 @@ static int add_sum_with(struct merge_sums *s, const struct pcce_sample *from,
 
 int merge_sums_add(struct merge_sums *s, const struct pcce_sample *from,
 		   const struct pcce_entry *entries, const struct stack_node *below,
-		   const uint64_t *frames, const struct kernel_stack *kernel, uint64_t samples,
-		   uint64_t weight)
+		   const uint64_t *frames, const struct kernel_stack *kernel,
+		   const struct merge_context *add)
 {
-	const struct merge_context none = {.samples = samples, .weight = weight};
-
-	return add_sum_with(s, from, entries, below, frames, kernel, &none);
+	return add_sum_with(s, from, entries, below, frames, kernel, add);
 }
 
 int merge_sums_add_context(struct merge_sums *s, const struct pcce_sample *from,
@@ -365,6 +369,7 @@ struct sending {
 	struct pcce_segment *segments; /* room for the new ones of a sum */
 	uint64_t generation;	       /* the last one used */
 	struct kernel_stacks_written kernel;
+	struct label_sets_written labels;
 	uint32_t pid, tid; /* as the keys have them */
 };
 
@@ -446,6 +451,8 @@ static int put_sum(const struct merge_sums *s, struct sending *out, struct profi
 	if (key->flags & PCCE_SAMPLE_KERNEL_STACK)
 		r = kernel_stacks_write(&out->kernel, w, kernel_stacks_get(s->kernel, key->kip),
 					&rec.sample);
+	if (!r && key->labels)
+		r = label_sets_write(&out->labels, w, label_sets_get(s->labels, key->labels - 1));
 	if (r)
 		return r;
 	parts[1].iov_len = rec.sample.n_segments * sizeof(*out->segments);
@@ -473,6 +480,7 @@ int merge_sums_write(const struct merge_sums *s, struct datafile_writer *w,
 	if (out) {
 		free(out->segments);
 		kernel_stacks_written_free(&out->kernel);
+		label_sets_written_free(&out->labels);
 	}
 	free(out);
 	free(order);

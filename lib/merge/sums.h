@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include "stream/kernel_stacks.h"
+#include "stream/label_sets.h"
 #include "stream/writer.h"
 #include "stream/stack_store.h"
 
@@ -17,6 +18,14 @@
 
 struct merge_sums;
 
+/* What is added: also what a summary says of a context, or of a part of it (struct
+ * pcce_rec_context). */
+struct merge_context {
+	uint64_t key[2];
+	uint64_t samples, weight;
+	const struct label_set *labels; /* NULL: none */
+};
+
 struct merge_sums *merge_sums_new(void);
 void merge_sums_free(struct merge_sums *s);
 
@@ -25,17 +34,12 @@ struct stack_store *merge_sums_segments(struct merge_sums *s);
 
 /* Samples are equal if they have the same pid, tid, ip, r11, id, ext, flags, n_entries, n_below,
  * n_stack and event, and the same entries, stack below, restored frames (n_stack) and frames of the
- * kernel, or the same kip. kernel: NULL: none. The earliest time is kept. 0 or -ENOMEM. */
+ * kernel, or the same kip, and the same labels. Ids of traces and spans are not kept. kernel: NULL:
+ * none. The earliest time is kept. `add` has no key. 0 or -ENOMEM. */
 int merge_sums_add(struct merge_sums *s, const struct pcce_sample *key,
 		   const struct pcce_entry *entries, const struct stack_node *below,
-		   const uint64_t *frames, const struct kernel_stack *kernel, uint64_t samples,
-		   uint64_t weight);
-
-/* What a summary says of a context, or of a part of it (struct pcce_rec_context). */
-struct merge_context {
-	uint64_t key[2];
-	uint64_t samples, weight;
-};
+		   const uint64_t *frames, const struct kernel_stack *kernel,
+		   const struct merge_context *add);
 
 /* Adds to the sum of a context, which has no restored frames. The sum becomes a CONTEXT record.
  * Contexts of different keys are different. */

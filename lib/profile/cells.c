@@ -23,7 +23,7 @@ static void sort_by_count(const uint32_t *key, size_t n, uint32_t *first, size_t
 
 /* ---- cells ----------------------------------------------------------------------- */
 
-/* A sample of one rank. part: its thread, and its event. */
+/* A sample of one rank. part: number of its thread, event and labels. */
 struct member {
 	uint32_t part, weight;
 };
@@ -32,12 +32,18 @@ struct member {
  * Instructions are sorted, and those at one place of one node get one rank. Samples are then
  * grouped by rank, and each group is added up by thread and event.
  */
+/* What distinguishes the cells of one place. */
+struct part {
+	uint32_t thread, event, labels, stream;
+};
+
 struct cells {
 	const struct profile *p;
-	uint32_t *rank;	   /* of each instruction */
-	uint32_t *ordered; /* one instruction of each rank */
+	struct part *parts; /* in order; `stream` is one of them */
+	uint32_t *part_of;  /* of each stream */
+	uint32_t *rank;	    /* of each instruction */
+	uint32_t *ordered;  /* one instruction of each rank */
 	size_t n_ranks;
-	uint32_t n_events;
 	uint32_t *first; /* by rank: index of its first member; one more than there are ranks */
 	struct member *members;
 	int (*each)(void *ctx, const struct profile_cell *cell);
@@ -137,12 +143,40 @@ static int rank_instructions(struct cells *c)
 	return 0;
 }
 
-static uint32_t cell_part(const struct cells *c, uint32_t stream)
+static int compare_stream_parts(const void *a, const void *b)
 {
-	return c->p->in->thread_of[stream] * c->n_events + profile_stream_event(c->p, stream);
+	const struct part *x = a, *y = b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	if (x->event != y->event)
+		return x->event < y->event ? -1 : 1;
+	return x->labels < y->labels ? -1 : x->labels > y->labels;
 }
 
-/* Groups the samples by rank. 0 or -ENOMEM. */
+/* Numbers the parts of all streams, in order. */
+static int number_parts(struct cells *c)
+{
+	const struct profile *p = c->p;
+	size_t n = sample_streams_count(p->streams), parts = 0;
+
+	c->parts = calloc(n + 1, sizeof(*c->parts));
+	c->part_of = malloc((n + 1) * sizeof(*c->part_of));
+	if (!c->parts || !c->part_of)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		c->parts[i] = (struct part){
+			p->in->thread_of[i], profile_stream_event(p, i),
+			profile_plain_labels(p, sample_streams_get(p->streams, i)->labels), i};
+	qsort(c->parts, n, sizeof(*c->parts), compare_stream_parts);
+	for (size_t i = 0; i < n; i++) {
+		parts += i && compare_stream_parts(&c->parts[parts], &c->parts[i]);
+		c->part_of[c->parts[i].stream] = parts;
+		c->parts[parts] = c->parts[i];
+	}
+	return 0;
+}
+
 static int group_samples(struct cells *c)
 {
 	const struct profile_internals *in = c->p->in;
@@ -160,7 +194,7 @@ static int group_samples(struct cells *c)
 		size_t sample = in->selected ? in->selected[i] : i;
 
 		c->members[c->first[c->rank[in->instruction[sample]] + 1]++] =
-			(struct member){cell_part(c, in->stream[sample]), in->weight[sample]};
+			(struct member){c->part_of[in->stream[sample]], in->weight[sample]};
 	}
 	return 0;
 }
@@ -184,8 +218,9 @@ static int give_cells(const struct cells *c)
 			uint32_t part = m->part;
 			struct profile_cell cell = {
 				.node = in->node_of[instruction],
-				.thread = part / c->n_events,
-				.event = part % c->n_events,
+				.thread = c->parts[part].thread,
+				.event = c->parts[part].event,
+				.labels = c->parts[part].labels,
 				.instruction = instruction,
 				.place = in->places[in->instructions[instruction].place]};
 
@@ -204,9 +239,10 @@ static int give_cells(const struct cells *c)
 int profile_cells(const struct profile *p, int (*each)(void *ctx, const struct profile_cell *cell),
 		  void *ctx)
 {
-	struct cells c = {.p = p, .n_events = p->n_events, .each = each, .ctx = ctx};
+	struct cells c = {.p = p, .each = each, .ctx = ctx};
 	int r = rank_instructions(&c);
 
+	r = r ? r : number_parts(&c);
 	r = r ? r : group_samples(&c);
 	free(c.rank);
 	c.rank = NULL;
@@ -215,6 +251,8 @@ int profile_cells(const struct profile *p, int (*each)(void *ctx, const struct p
 	free(c.ordered);
 	free(c.first);
 	free(c.members);
+	free(c.parts);
+	free(c.part_of);
 	return r;
 }
 

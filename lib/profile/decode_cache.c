@@ -27,6 +27,7 @@
 #include "decode/restored.h"
 #include "profile/sample_points.h"
 #include "stream/kernel_stacks.h"
+#include "stream/label_sets.h"
 #include <pcce/sample.h>
 #include "base/hash_table.h"
 
@@ -65,6 +66,7 @@ struct pending {
 	uint64_t samples, weight, error; /* of the aggregated sample */
 	const struct stack_node *below;
 	const struct kernel_stack *kernel;
+	const struct label_set *labels;
 	struct pcce_wait wait;
 	bool has_wait;
 	size_t capacity;
@@ -74,6 +76,7 @@ struct pending {
 	uint64_t spot_hash;
 	struct decode_cache_meaning meaning; /* needed if the spot is new */
 	uint32_t call; /* place of the call of the innermost frame; UINT32_MAX: the node is known */
+	uint32_t group;	    /* the node of a label, 0: none */
 	uint32_t innermost; /* the link to add under meaning.node; UINT32_MAX: none */
 };
 
@@ -92,6 +95,9 @@ struct decode_cache {
 	bool below;
 	struct sample_points *points;
 	struct decode_cache_sink sink;
+	const char *by_label; /* NULL: contexts begin at the root */
+	uint32_t *group_of;   /* nodes of labels, by index of a set (label_sets_index()) */
+	size_t groups_capacity;
 	struct deep_decoder decoder; /* of the sample that is being decoded */
 	struct deep_parts *parts;
 	uint64_t consumed; /* entries of its innermost part */
@@ -157,6 +163,7 @@ void decode_cache_free(struct decode_cache *d)
 		context_table_free(&d->contexts);
 		deep_decoder_free(&d->decoder);
 		deep_parts_free(d->parts);
+		free(d->group_of);
 	}
 	free(d);
 }
@@ -207,6 +214,7 @@ struct state_key {
 	const struct stack_node *below; /* equal stacks have one */
 	uint32_t space, kind, module, func;
 	uint32_t flags, n_entries, n_below, n_stack;
+	uint32_t group, reserved;
 };
 
 static XXH128_hash_t hash_state(const struct pending *pending)
@@ -224,6 +232,7 @@ static XXH128_hash_t hash_state(const struct pending *pending)
 		.n_entries = s->n_entries,
 		.n_below = s->n_below,
 		.n_stack = s->n_stack,
+		.group = pending->group,
 	};
 	XXH128_hash_t h, rest;
 	size_t more = pcce_sample_size(s) - sizeof(*s);
@@ -274,9 +283,10 @@ static int add_to_tree(struct decode_cache *d, const struct decode_space *as,
 	const struct stream_event event = {.sample = s, .kernel = pending->kernel};
 	const uint64_t *frames;
 	size_t n = kernel_stacks_of(&event, &frames);
+	const struct tree_spot group = {pending->group, nowhere, nowhere};
 	struct tree_spot spot;
 	int r = tree_builder_add(d->builder, as, &d->decoder.context,
-				 outside ? &outside->spot : NULL, !state->whole, &spot);
+				 outside ? &outside->spot : &group, !state->whole, &spot);
 
 	if (r)
 		return r;
@@ -298,7 +308,8 @@ static int decode_stacked(struct decode_cache *d, const struct pending *pending,
 	int r;
 
 	*outside = NULL;
-	if (!deep_decoder_suits(s, pending->below)) {
+	/* Outer parts are remembered below the root only. */
+	if (pending->group || !deep_decoder_suits(s, pending->below)) {
 		r = stack_store_flatten(pending->below, s, &d->decoder.flat);
 		return r ? r
 			 : decode_sample(as, s, d->decoder.flat.entries, d->decoder.flat.n, false,
@@ -421,6 +432,30 @@ static int add_meaning(struct decode_cache *d, struct pending *p, struct spot *s
 	return d->sink.meaning ? d->sink.meaning(d->sink.ctx, &p->meaning) : 0;
 }
 
+/* ---- labels ---------------------------------------------------------------------- */
+
+void decode_cache_group(struct decode_cache *d, const char *key)
+{
+	d->by_label = key;
+}
+
+/* Sets *group to the node of a sample's label. 0 or -ENOMEM. */
+static int find_label_node(struct decode_cache *d, const struct label_set *labels, uint32_t *group)
+{
+	uint32_t index = label_sets_index(labels);
+
+	*group = 0;
+	if (!d->by_label)
+		return 0;
+	if (array_reach(&d->group_of, &d->groups_capacity, index, 256, sizeof(*d->group_of)))
+		return -ENOMEM;
+	if (!d->group_of[index])
+		d->group_of[index] = tree_builder_label(d->builder, d->by_label,
+							label_set_value(labels, d->by_label));
+	*group = d->group_of[index];
+	return *group == UINT32_MAX ? -ENOMEM : 0;
+}
+
 /* ---- the stages ------------------------------------------------------------ */
 
 static int copy_sample(struct pending *p, const struct pcce_sample *s)
@@ -443,13 +478,14 @@ static int begin_sample(struct decode_cache *d, struct pending *p, const struct 
 	const struct sample_point *known =
 		space == UINT32_MAX ? NULL : sample_points_at(d->points, space, s->ip);
 
-	if (!known || copy_sample(p, s))
+	if (!known || copy_sample(p, s) || find_label_node(d, of->labels, &p->group))
 		return -ENOMEM;
 	p->below = of->below;
 	p->samples = of->samples;
 	p->weight = of->weight;
 	p->error = of->error;
 	p->kernel = of->kernel;
+	p->labels = of->labels;
 	p->has_wait = of->wait;
 	if (of->wait)
 		p->wait = *of->wait;
@@ -513,6 +549,7 @@ static int deliver_sample(struct decode_cache *d, struct pending *p)
 				 .samples = p->samples,
 				 .weight = p->weight,
 				 .error = p->error,
+				 .labels = p->labels,
 				 .wait = p->has_wait ? &p->wait : NULL};
 	struct spot *slot = spot_table_slot(&d->spots, NULL, p->spot_hash, &p->spot);
 	int r = 0;

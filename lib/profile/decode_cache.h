@@ -66,6 +66,9 @@ struct decode_cache *decode_cache_new(struct address_spaces *spaces, struct stac
 				      struct tree_builder *b, struct thread_origins *origins,
 				      bool below, const struct decode_cache_sink *sink);
 void decode_cache_free(struct decode_cache *d);
+/* Before the first sample: contexts begin with a frame for the value of this label. The cache must
+ * have a builder. */
+void decode_cache_group(struct decode_cache *d, const char *key);
 
 /* 0, -ENOMEM, or what the sink returned. The last samples reach the sink in decode_cache_end(). */
 int decode_cache_push(struct decode_cache *d, const struct stream_event *s);

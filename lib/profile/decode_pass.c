@@ -27,6 +27,8 @@ int profile_decode(struct profile *p, struct tree_builder *b, bool below,
 	d = decode_cache_new(in->recording->spaces, in->segments, b, p->origins, below, sink);
 	if (!d)
 		return -ENOMEM;
+	if (in->by_label && b)
+		decode_cache_group(d, in->by_label);
 	r = recording_samples(in->recording, progress, NULL, push_sample, d, why);
 	r = r ? r : decode_cache_end(d);
 	in->n_contexts = decode_cache_unique(d);

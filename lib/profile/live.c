@@ -541,7 +541,7 @@ static int keep_entries(struct live_profile *l)
 		const struct stream_event event = {
 			.sample = &s, .samples = e->samples, .weight = e->weight};
 		struct profile_event_sum *sum = &in->events[recording_account_of(e->event)];
-		uint32_t stream = sample_streams_of(p->streams, e->pid, e->tid, e->event);
+		uint32_t stream = sample_streams_of(p->streams, e->pid, e->tid, e->event, 0);
 
 		if (stream == UINT32_MAX ||
 		    threads_number(p->threads, e->pid, e->tid) == UINT32_MAX ||

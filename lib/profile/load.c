@@ -94,7 +94,8 @@ static int take_decoded(void *ctx, const struct stream_event *of, uint32_t instr
 		return -ENOMEM;
 	if (p->in->kept) {
 		stream = sample_streams_at(p->streams,
-					   sample_streams_of(p->streams, s->pid, s->tid, s->event),
+					   sample_streams_of(p->streams, s->pid, s->tid, s->event,
+							     label_sets_index(of->labels)),
 					   s->time);
 		return profile_keep(p->in, instruction, stream, of);
 	}
@@ -164,6 +165,7 @@ int profile_prepare(struct profile *p, const struct profile_options *o, const st
 	p->in->inlining = o->inlining;
 	p->in->with_cost = o->cost;
 	p->in->all_events = o->all_events;
+	p->in->by_label = o->by_label;
 	p->in->all_time = o->all_time;
 	p->in->link_waits = o->holders && o->tree;
 	p->in->kept = p->in->link_waits || o->again || o->samples || o->lines ||

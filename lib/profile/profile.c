@@ -81,3 +81,15 @@ void profile_free(struct profile *p)
 	free(p->leaves);
 	free(p);
 }
+
+const struct label_set *profile_labels(const struct profile *p, uint32_t index)
+{
+	return index ? label_sets_get(p->in->recording->label_sets, index - 1) : NULL;
+}
+
+uint32_t profile_plain_labels(const struct profile *p, uint32_t index)
+{
+	const struct label_set *set = profile_labels(p, index);
+
+	return set ? label_sets_index(label_sets_plain(p->in->recording->label_sets, set)) : 0;
+}

@@ -17,6 +17,7 @@
 #include "tree/thread_origins.h"
 #include "tree/selection.h"
 #include "tree/select_tree.h"
+#include "stream/label_sets.h"
 #include "stream/recording.h"
 #include "stream/sample_streams.h"
 #include "stream/threads.h"
@@ -89,18 +90,25 @@ struct profile {
 	struct profile_internals *in;	/* profile_internal.h */
 };
 
+/* Returns a set of labels by its index (struct sample_stream); NULL: there is none. */
+const struct label_set *profile_labels(const struct profile *p, uint32_t index);
+/* Returns the index of the set with the same labels, and without ids. */
+uint32_t profile_plain_labels(const struct profile *p, uint32_t index);
+
 struct profile_options {
-	bool tree;	 /* build the tree; else only statistics */
-	bool inlining;	 /* inlined functions get their own frames */
-	bool no_kernel;	 /* functions of the kernel get none */
-	bool lines;	 /* distinguish the lines of innermost functions */
-	bool again;	 /* profile_select() will be called */
-	bool holders;	 /* waits for locks continue with who ended them: linked_waits.c */
-	bool origins;	 /* contexts continue in the creation contexts of their threads */
-	bool samples;	 /* keep single samples, in the order of the file */
-	bool cost;	 /* of calls, if the recording has it */
-	bool all_events; /* select all if none is selected; else the first one */
-	bool all_time;	 /* if none is selected: the first one, and waits that add up to it */
+	bool tree;	/* build the tree; else only statistics */
+	bool inlining;	/* inlined functions get their own frames */
+	bool no_kernel; /* functions of the kernel get none */
+	bool lines;	/* distinguish the lines of innermost functions */
+	bool again;	/* profile_select() will be called */
+	bool holders;	/* waits for locks continue with who ended them: linked_waits.c */
+	bool origins;	/* contexts continue in the creation contexts of their threads */
+	const char
+		*by_label; /* contexts begin with a frame for the value of this label; NULL: not */
+	bool samples;	   /* keep single samples, in the order of the file */
+	bool cost;	   /* of calls, if the recording has it */
+	bool all_events;   /* select all if none is selected; else the first one */
+	bool all_time;	   /* if none is selected: the first one, and waits that add up to it */
 	enum symbol_table_style names;
 	const struct selection *select; /* NULL: everything */
 };
@@ -166,16 +174,18 @@ struct profile_moment {
 struct profile_moment profile_moment(const struct profile *p, size_t i);
 uint32_t profile_instruction_node(const struct profile *p, uint32_t instruction);
 
-/* The sum of the samples of one event at one place of one node in one thread. */
+/* The sum of the samples of one event at one place of one node in one thread, with the same labels.
+ * Ids of traces and spans do not count. */
 struct profile_cell {
 	uint32_t node, thread, event;
+	uint32_t labels; /* their index, for profile_labels() */
 	struct tree_place place;
 	uint32_t instruction; /* number of one instruction there */
 	uint64_t weight, samples;
 };
 
-/* Calls each() for each cell, in order of node, place, thread and event. Stops at the first result
- * that is not 0, and returns it. 0 or -ENOMEM. */
+/* Calls each() for each cell, in order of node, place, thread, event and labels. Stops at the first
+ * result that is not 0, and returns it. 0 or -ENOMEM. */
 int profile_cells(const struct profile *p, int (*each)(void *ctx, const struct profile_cell *cell),
 		  void *ctx);
 

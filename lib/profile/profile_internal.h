@@ -60,7 +60,8 @@ struct profile_internals {
 	struct tree_place *places;
 	bool has_tree, again, inlining, with_cost, all_events, all_time;
 	bool link_waits;
-	bool kept; /* keeps single samples: */
+	const char *by_label; /* of the options */
+	bool kept;	      /* keeps single samples: */
 	struct profile_instruction *instructions;
 	size_t n_instructions, instructions_capacity;
 	struct profile_sum *totals; /* of instructions, if no samples are kept */

@@ -33,6 +33,18 @@ static bool select_event(const struct profile *p, const struct selection *s, uin
 	       select_word(&s->events, number);
 }
 
+static bool has_selected_labels(const struct profile *p, const struct selection *s,
+				const struct sample_stream *stream)
+{
+	const struct label_set *set = profile_labels(p, stream->labels);
+
+	for (size_t i = 0; i < s->labels.n; i++)
+		if (!select_label_value(&s->labels.list[i],
+					label_set_value(set, s->labels.list[i].key)))
+			return false;
+	return true;
+}
+
 /* What a stream's samples are. */
 enum stream_use { UNUSED, SHOWN, COST };
 
@@ -49,7 +61,8 @@ static enum stream_use *select_streams(const struct profile *p, const struct sel
 
 		if (!select_process(s, t->pid, symbol_table_string(p->names, thread->process)) ||
 		    !select_number(&s->tids, t->tid) ||
-		    !select_word(&s->comms, symbol_table_string(p->names, t->comm)))
+		    !select_word(&s->comms, symbol_table_string(p->names, t->comm)) ||
+		    !has_selected_labels(p, s, t))
 			continue;
 		use[i] = select_event(p, s, t->event) ? SHOWN : p->cost.event ? COST : UNUSED;
 	}

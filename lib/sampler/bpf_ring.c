@@ -5,8 +5,10 @@
 #include <sys/mman.h>
 
 #include "bpf/sampler.h"
+#include <pcce/labels.h>
 #include <pcce/sample.h>
 #include "sampler/bpf_ring.h"
+#include "sampler/event_queue.h"
 #include "sampler/stack_blocks.h"
 
 #define ALL_MAX (256ull << 20) /* for the rings of all CPUs, roughly */
@@ -80,18 +82,13 @@ void bpf_ring_close(struct bpf_ring *r)
 	free(r);
 }
 
-/* Returns how many words follow a sample: frames of the kernel, or what is known of a wait. */
-static uint64_t words_behind(const struct pcce_sample *s)
-{
-	return s->flags & (PCCE_SAMPLE_KERNEL_STACK | PCCE_SAMPLE_WAIT) ? s->kip : 0;
-}
-
 /* Checks what the writer never does otherwise. */
 static bool is_possible_sample(const struct pcce_sample *s)
 {
 	return pcce_sample_counts_are_possible(s, PCCE_COPY_REGISTERS + PCCE_STACK_SENT_WORDS) &&
 	       (!(s->flags & PCCE_SAMPLE_KERNEL_STACK) ||
 		(s->kip && s->kip <= PCCE_KERNEL_FRAMES)) &&
+	       PCCE_SAMPLE_LABELS(s->flags) <= PCCE_LABELS_BYTES / 8 &&
 	       (!(s->flags & PCCE_SAMPLE_WAIT) || s->kip == sizeof(struct pcce_wait) / 8);
 }
 
@@ -121,7 +118,8 @@ static int read_cpu_ring(struct bpf_ring *r, int cpu, bpf_ring_sink *sink, void 
 			break;
 		}
 		kernel = (const uint64_t *)((const char *)s + pcce_sample_size(s));
-		size = SAMPLER_SKIP + pcce_sample_size(s) + words_behind(s) * sizeof(*kernel);
+		size = SAMPLER_SKIP + pcce_sample_size(s) +
+		       (event_queue_words(s) + PCCE_SAMPLE_LABELS(s->flags)) * sizeof(*kernel);
 		if (s->flags & PCCE_SAMPLE_COPY) {
 			err = stack_blocks_complete(r->stacks, (uint32_t)cpu, s, &whole);
 			s = whole;

@@ -16,10 +16,18 @@
 #include "sampler/tls_offsets.h"
 #include "sampler/time_queue.h"
 #include "sampler/event_queue.h"
+#include "sampler/thread_labels.h"
 #include "stream/kernel_stacks.h"
 
-/* BLOB_WAIT: a sample, and then a struct pcce_wait. */
-enum blob { BLOB_SAMPLE, BLOB_WAIT, BLOB_SIDEBAND };
+/* A sample has a struct queued behind it. */
+enum blob { BLOB_SAMPLE, BLOB_SIDEBAND };
+
+/* What a sample has beside what a recording stores of it. */
+struct queued {
+	struct pcce_wait wait;
+	uint32_t labels; /* 1 + the number of their set; 0: none */
+	bool waited;
+};
 
 /* What a process was when sampling began: its name, another thread, or a mapping. */
 struct note {
@@ -35,6 +43,7 @@ struct event_queue {
 	struct process_tracker *follow;
 	struct tls_offsets *places;
 	struct kernel_stacks *kernel;
+	struct thread_labels *labels;
 	struct time_queue queue;
 	int epoll;
 	uint64_t start;
@@ -71,6 +80,7 @@ void event_queue_close(struct event_queue *s)
 	process_tracker_free(s->follow);
 	tls_offsets_free(s->places);
 	kernel_stacks_free(s->kernel);
+	thread_labels_free(s->labels);
 	time_queue_free(&s->queue);
 	free_notes(s);
 	if (s->epoll >= 0)
@@ -92,7 +102,8 @@ int event_queue_open(int64_t *offsets, uint32_t *n_offsets, uint32_t capacity, c
 	s->follow = process_tracker_new();
 	s->places = tls_offsets_new(offsets, n_offsets, capacity);
 	s->kernel = kernel_stacks_new();
-	if (s->epoll < 0 || !s->follow || !s->places || !s->kernel)
+	s->labels = thread_labels_new();
+	if (s->epoll < 0 || !s->follow || !s->places || !s->kernel || !s->labels)
 		goto fail;
 	if (program)
 		tls_offsets_program(s->places, program);
@@ -242,23 +253,28 @@ static void number_kernel_stack(struct event_queue *s, struct pcce_sample *sampl
 }
 
 int event_queue_add(struct event_queue *s, const struct pcce_sample *sample, size_t size,
-		    const uint64_t *kernel)
+		    const uint64_t *behind)
 {
-	bool waited = sample->flags & PCCE_SAMPLE_WAIT;
-	size_t more = waited ? sizeof(struct pcce_wait) : 0;
-	struct pcce_sample *blob = time_queue_add(&s->queue, sample->time,
-						  waited ? BLOB_WAIT : BLOB_SAMPLE, size + more);
+	struct pcce_sample *blob =
+		time_queue_add(&s->queue, sample->time, BLOB_SAMPLE, size + sizeof(struct queued));
+	uint32_t n_labels = PCCE_SAMPLE_LABELS(sample->flags);
+	struct queued more = {.waited = sample->flags & PCCE_SAMPLE_WAIT};
 
 	if (!blob)
 		return -ENOMEM;
 	memcpy(blob, sample, size);
-	if (waited) {
-		memcpy((char *)blob + size, kernel, more);
-		blob->flags &= ~PCCE_SAMPLE_WAIT;
+	if (n_labels)
+		more.labels = label_sets_index(thread_labels_of(s->labels, (pid_t)sample->pid,
+								behind + event_queue_words(sample),
+								n_labels));
+	blob->flags &= ~(PCCE_SAMPLE_WAIT | PCCE_SAMPLE_LABELS_MASK);
+	if (more.waited) {
+		memcpy(&more.wait, behind, sizeof(more.wait));
 		blob->kip = 0;
 	} else if (sample->flags & PCCE_SAMPLE_KERNEL_STACK) {
-		number_kernel_stack(s, blob, kernel);
+		number_kernel_stack(s, blob, behind);
 	}
+	memcpy((char *)blob + size, &more, sizeof(more));
 	return 0;
 }
 
@@ -345,34 +361,35 @@ static int after_exec(struct event_queue *s, const struct perf_sideband_event *e
 }
 
 static int deliver_event(struct event_queue *s, const struct pcce_sample *sample,
-			 const struct pcce_wait *wait)
+			 const struct queued *more)
 {
 	struct stream_event e = stream_event_of(sample);
 
 	e.number = sample->event;
 	if (sample->flags & PCCE_SAMPLE_KERNEL_STACK)
 		e.kernel = kernel_stacks_get(s->kernel, sample->kip);
-	e.wait = wait;
+	e.wait = more->waited ? &more->wait : NULL;
+	if (more->labels)
+		e.labels = thread_labels_get(s->labels, more->labels - 1);
 	return stream_pass(s->sink, event, &e);
 }
 
 static int deliver_item(void *ctx, uint32_t kind, const void *blob, size_t size)
 {
 	struct event_queue *s = ctx;
-	const struct pcce_sample *sample = blob;
 	static const struct stream_ops ops = {.map = map_heard};
 	struct ears ears = {{&ops, s->sink}, s};
 	struct perf_sideband_event e;
 	int err;
 
 	if (kind == BLOB_SAMPLE)
-		return deliver_event(s, sample, NULL);
-	if (kind == BLOB_WAIT)
-		return deliver_event(s, sample,
-				     (const struct pcce_wait *)((const char *)blob + size) - 1);
+		return deliver_event(s, blob,
+				     (const struct queued *)((const char *)blob + size) - 1);
 	memcpy(&e, blob, sizeof(e));
 	e.name = (const char *)blob + sizeof(e);
 	err = process_tracker_event(s->follow, &e, &ears.stream);
+	if (e.type == SIDEBAND_EXEC)
+		thread_labels_exec(s->labels, e.pid);
 	if (!err && e.type == SIDEBAND_EXEC && process_tracker_has(s->follow, e.pid))
 		err = after_exec(s, &e);
 	return err;

@@ -43,10 +43,16 @@ int event_queue_watch(struct event_queue *s, int fd);
 /* Waits for events. 0 or -errno. */
 int event_queue_wait(struct event_queue *s, int timeout_ms);
 
-/* Adds a sample with its entries and segments, and the kernel's stack if it has one: s->kip frames,
+/* Returns how many words follow a sample: frames of the kernel, or what is known of a wait. */
+static inline size_t event_queue_words(const struct pcce_sample *s)
+{
+	return s->flags & (PCCE_SAMPLE_KERNEL_STACK | PCCE_SAMPLE_WAIT) ? s->kip : 0;
+}
+
+/* Adds a sample with its entries and segments. behind: these words, and then those of its labels,
  * as the sampler brings them. 0 or -ENOMEM. */
 int event_queue_add(struct event_queue *s, const struct pcce_sample *sample, size_t size,
-		    const uint64_t *kernel);
+		    const uint64_t *behind);
 /* Reads the side band. heard (or NULL) also gets each event, and returns 0 or -errno. */
 int event_queue_listen(struct event_queue *s,
 		       int (*heard)(void *ctx, const struct perf_sideband_event *e), void *ctx);

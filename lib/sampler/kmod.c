@@ -89,15 +89,16 @@ static int make_setup(const struct sampler_config *config, struct pcce_kmod_setu
 	return 0;
 }
 
-/* Asks for the kernel's stacks if the module knows them. Checks that it knows all other flags of
- * s->setup. */
+/* Asks for labels, and for the kernel's stacks, if the module knows them. Checks that it knows all
+ * other flags of s->setup. */
 static int check_module(struct sampler *s, struct error *why)
 {
 	const struct pcce_kmod_info *info = kmod_session_info(s->session);
 
-	/* A module that is older shows the innermost function of the kernel. */
+	/* An older one brings no labels, and shows the innermost function of the kernel. */
 	if (!(s->setup.flags & PCCE_KMOD_EXCLUDE_KERNEL))
 		s->setup.flags |= PCCE_KMOD_KERNEL_STACKS & (uint32_t)info->flags;
+	s->setup.flags |= PCCE_KMOD_LABELS & (uint32_t)info->flags;
 	if (!(s->setup.flags & ~info->flags))
 		return 0;
 	return error_set(why, -EPROTONOSUPPORT,

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <pcce/labels.h>
 #include <pcce/sample.h>
 #include "sampler/kmod_session.h"
 #include "sampler/stack_blocks.h"
@@ -197,22 +198,26 @@ static size_t deliver_record(const struct kmod_session *k, uint32_t ring, const 
 	const struct pcce_kmod_record *record = (const struct pcce_kmod_record *)at;
 	const struct pcce_sample *sample = (const struct pcce_sample *)(record + 1);
 	uint32_t stack_max = k->stacks ? PCCE_KMOD_STACK_MAX : 0;
-	size_t size = record->size, frames;
+	size_t size = record->size, frames, labels;
 	const uint64_t *kernel;
 
 	if (size < sizeof(*record) ||
-	    size > PCCE_KMOD_RECORD_MAX + stack_max + PCCE_KMOD_KERNEL_STACK_MAX || size % 8)
+	    size > PCCE_KMOD_RECORD_MAX + stack_max + PCCE_KMOD_KERNEL_STACK_MAX +
+			    PCCE_LABELS_BYTES ||
+	    size % 8)
 		return 0;
 	if (record->type != PCCE_KMOD_SAMPLE)
 		return size;
 	if (size < sizeof(*record) + sizeof(*sample) ||
 	    !pcce_sample_counts_are_possible(sample, stack_max / sizeof(uint64_t)))
 		return 0;
+	labels = PCCE_SAMPLE_LABELS(sample->flags);
 	frames = sample->flags & PCCE_SAMPLE_KERNEL_STACK ? sample->kip : 0;
 	if (frames > PCCE_KERNEL_FRAMES || (!frames && sample->flags & PCCE_SAMPLE_KERNEL_STACK) ||
-	    size != sizeof(*record) + pcce_sample_size(sample) + frames * sizeof(*kernel))
+	    size != sizeof(*record) + pcce_sample_size(sample) +
+			    (frames + labels) * sizeof(*kernel))
 		return 0;
-	kernel = (const uint64_t *)(at + size) - frames;
+	kernel = (const uint64_t *)(at + size) - frames - labels;
 	if (sample->flags & PCCE_SAMPLE_COPY && k->stacks)
 		*err = stack_blocks_complete(k->stacks, ring, sample, &sample);
 	if (!*err)

@@ -45,6 +45,7 @@
 #include "sampler/perf_event.h"
 #include "sampler/self_allocations.h"
 #include "sampler/self_directory.h"
+#include "sampler/thread_labels.h"
 
 /* A ring has space for a sixteenth of a second of the largest samples. */
 #define POLL_SLICE_MS 10
@@ -65,6 +66,7 @@ struct ring {
 struct sampler {
 	struct self_directory directory;
 	struct pidns *pidns;
+	struct thread_labels *labels;
 	int inotify;
 	struct ring *rings; /* sorted by start_time */
 	size_t n, capacity;
@@ -187,7 +189,8 @@ static int self_prepare(const struct sampler_config *config, struct sampler **ou
 	s->inotify = -1;
 	ret = -ENOMEM;
 	s->pidns = pidns_new();
-	if (!s->pidns)
+	s->labels = thread_labels_new();
+	if (!s->pidns || !s->labels)
 		goto fail;
 	ret = self_directory_make(&s->directory);
 	if (ret < 0) {
@@ -203,10 +206,10 @@ static int self_prepare(const struct sampler_config *config, struct sampler **ou
 			close(s->inotify);
 		s->inotify = -1;
 	}
-	if (asprintf(&value, "%s:%" PRIu64 ":%s%s%s%s%c%d", s->directory.rings, interval,
+	if (asprintf(&value, "%s:%" PRIu64 ":%s%s%s%c%s%c%d", s->directory.rings, interval,
 		     config->verify ? "v" : "", config->copy & SAMPLER_COPY_PAGE ? "c" : "",
-		     strcmp(config->events->name, "task-clock") == 0 ? "t" : "", allocations,
-		     PCCE_SELF_FLAG_SIGNAL,
+		     strcmp(config->events->name, "task-clock") == 0 ? "t" : "",
+		     PCCE_SELF_FLAG_LABELS, allocations, PCCE_SELF_FLAG_SIGNAL,
 		     config->signal ? config->signal : PCCE_SELF_SIGNAL) < 0) {
 		ret = -ENOMEM;
 		goto fail;
@@ -383,22 +386,41 @@ static uint32_t translate_pid(struct sampler *s, const struct ring *ring, uint32
 	return (uint32_t)pidns_translate(s->pidns, ring->pid_ns, (pid_t)pid, 0);
 }
 
+/* Returns the labels that follow a sample. */
+static const struct label_set *labels_behind(const struct sampler *s, const struct pcce_sample *of,
+					     uint32_t n)
+{
+	return n ? thread_labels_of(s->labels, (pid_t)of->pid,
+				    (const uint64_t *)((const char *)of + pcce_sample_size(of)), n)
+		 : NULL;
+}
+
 static int take_ring_sample(struct sampler *s, struct ring *ring, struct stream *sink, size_t size)
 {
 	struct pcce_self_sample *r = (void *)s->record;
+	const struct label_set *labels;
+	struct stream_event e;
+	uint32_t n_labels;
 	int ret;
 
 	if (size < sizeof(*r) || !pcce_sample_counts_are_possible(&r->sample, PCCE_SELF_STACK) ||
 	    r->sample.weight == 0 || r->sample.flags & PCCE_SAMPLE_COUNTED ||
-	    sizeof(*r) - sizeof(r->sample) + pcce_sample_size(&r->sample) > size)
+	    sizeof(*r) - sizeof(r->sample) + pcce_sample_size(&r->sample) +
+			    PCCE_SAMPLE_LABELS(r->sample.flags) * sizeof(uint64_t) >
+		    size)
 		return bad_record(sink);
+	n_labels = PCCE_SAMPLE_LABELS(r->sample.flags);
+	r->sample.flags &= ~PCCE_SAMPLE_LABELS_MASK;
 	r->sample.pid = translate_pid(s, ring, r->sample.pid);
+	labels = labels_behind(s, &r->sample, n_labels);
 	if (r->rec.type == PCCE_SELF_ALLOCATION) {
-		ret = self_allocations_take(&ring->allocations, &r->sample, sink);
+		ret = self_allocations_take(&ring->allocations, &r->sample, labels, sink);
 		return ret == -EBADMSG ? bad_record(sink) : ret;
 	}
 	s->due.merged += r->sample.weight - 1;
-	return stream_sample(sink, &r->sample);
+	e = stream_event_of(&r->sample);
+	e.labels = labels;
+	return stream_pass(sink, event, &e);
 }
 
 static int take_ring_record(struct sampler *s, struct ring *ring, struct stream *sink, size_t size)
@@ -415,6 +437,7 @@ static int take_ring_record(struct sampler *s, struct ring *ring, struct stream 
 		if (size < sizeof(*p))
 			return bad_record(sink);
 		p->comm[sizeof(p->comm) - 1] = 0;
+		thread_labels_exec(s->labels, (pid_t)translate_pid(s, ring, p->pid));
 		return stream_process(sink, p->time, (pid_t)translate_pid(s, ring, p->pid),
 				      p->ppid ? (pid_t)translate_pid(s, ring, p->ppid) : 0,
 				      p->flags, p->comm);
@@ -748,6 +771,7 @@ static void self_destroy(struct sampler *s)
 		close(s->inotify);
 	self_directory_remove(&s->directory);
 	pidns_free(s->pidns);
+	thread_labels_free(s->labels);
 	unsetenv(PCCE_SELF_ENV);
 	if (s->preload_changed && s->preload_before)
 		setenv("LD_PRELOAD", s->preload_before, 1);

@@ -54,10 +54,12 @@ int self_allocations_probe(const struct sampler_config *config, struct error *wh
 }
 
 static int put_allocations(struct pcce_sample *s, enum self_allocation_event event,
-			   uint64_t samples, uint64_t bytes, struct stream *to)
+			   uint64_t samples, uint64_t bytes, const struct label_set *labels,
+			   struct stream *to)
 {
 	struct stream_event e = {
 		.sample = s,
+		.labels = labels,
 		.samples = samples,
 		.weight = bytes,
 		.number = event,
@@ -69,7 +71,8 @@ static int put_allocations(struct pcce_sample *s, enum self_allocation_event eve
 	return stream_pass(to, event, &e);
 }
 
-int self_allocations_take(struct self_allocations *a, struct pcce_sample *s, struct stream *to)
+int self_allocations_take(struct self_allocations *a, struct pcce_sample *s,
+			  const struct label_set *labels, struct stream *to)
 {
 	uint64_t bytes = s->sp, counter = s->kip;
 	struct pcce_sample *copy;
@@ -84,7 +87,7 @@ int self_allocations_take(struct self_allocations *a, struct pcce_sample *s, str
 			s->flags &= ~PCCE_SAMPLE_STACK;
 			s->n_stack = 0;
 		}
-		return put_allocations(s, ALLOCATED, 1, bytes, to);
+		return put_allocations(s, ALLOCATED, 1, bytes, labels, to);
 	}
 	if (counter > a->n_counters)
 		return -EBADMSG;
@@ -146,7 +149,7 @@ static int put_sums(const struct self_allocations *a, struct pcce_sample *sample
 		if (!sample)
 			lost->samples[i] += s->samples[i];
 		else if (s->samples[i])
-			ret = put_allocations(sample, i, s->samples[i], s->bytes[i], to);
+			ret = put_allocations(sample, i, s->samples[i], s->bytes[i], NULL, to);
 	return ret;
 }
 

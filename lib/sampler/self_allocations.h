@@ -34,7 +34,8 @@ int self_allocations_probe(const struct sampler_config *config, struct error *wh
 
 /* Takes the sample of a record PCCE_SELF_ALLOCATION: passes it on, or keeps a copy for its counter.
  * 0, or -errno; -EBADMSG: it is malformed. */
-int self_allocations_take(struct self_allocations *a, struct pcce_sample *s, struct stream *to);
+int self_allocations_take(struct self_allocations *a, struct pcce_sample *s,
+			  const struct label_set *labels, struct stream *to);
 
 /* Passes on the sums of all counters, which follow the head's ring. No process may add to them. 0
  * or -errno. */

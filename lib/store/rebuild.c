@@ -489,6 +489,7 @@ static int add_unpacked(struct rebuilding *v, const struct rebuild_sample *from,
 		.n_stack = head->n_stack,
 		.event = event,
 	};
+	const struct merge_context add = {.samples = from->samples, .weight = from->weight};
 	int r = stack ? 0 : -ENOMEM;
 
 	if (head->n_modules)
@@ -501,9 +502,7 @@ static int add_unpacked(struct rebuilding *v, const struct rebuild_sample *from,
 	r = r ? r : unpack_segments(v, &by, &below);
 	r = r ? r : unpack_kernel(v, &s, &kernel);
 	r = r ? r : v->error;
-	r = r ? r
-	      : merge_sums_add(v->b->sums, &s, entries, below, stack, kernel, from->samples,
-			       from->weight);
+	r = r ? r : merge_sums_add(v->b->sums, &s, entries, below, stack, kernel, &add);
 	free(stack);
 	return r;
 }

@@ -4,11 +4,13 @@
 #include <pcce/sample.h>
 #include "stream/event_writer.h"
 #include "stream/kernel_stacks.h"
+#include "stream/label_sets.h"
 
 struct event_writer {
 	struct stream stream;
 	struct datafile_writer *w;
 	struct kernel_stacks_written kernel;
+	struct label_sets_written labels;
 };
 
 static struct event_writer *event_writer_of(struct stream *s)
@@ -65,6 +67,7 @@ static int put_event(struct stream *s, struct stream_event *e)
 	int r = kernel_stacks_write(&event_writer_of(s)->kernel, writer_of(s), e->kernel,
 				    &rec.sample);
 
+	r = r ? r : label_sets_write(&event_writer_of(s)->labels, writer_of(s), e->labels);
 	if (r)
 		return r;
 	if (e->wait && !e->aggregated && !long_stack) {
@@ -95,6 +98,7 @@ static int put_record(struct stream *s, uint32_t type, const void *rec, size_t s
 static void free_event_writer(struct stream *s)
 {
 	kernel_stacks_written_free(&event_writer_of(s)->kernel);
+	label_sets_written_free(&event_writer_of(s)->labels);
 	free(s);
 }
 

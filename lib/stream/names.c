@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* See names.h. */
 #include <errno.h>
+#include "stream/label_sets.h"
 #include "stream/names.h"
 
 static struct recording_names *names_of(struct stream *s)
@@ -55,7 +56,8 @@ static int number_stream(struct stream *s, struct stream_event *e)
 {
 	const struct pcce_sample *of = e->sample;
 
-	if (sample_streams_of(names_of(s)->streams, of->pid, of->tid, of->event) == UINT32_MAX)
+	if (sample_streams_of(names_of(s)->streams, of->pid, of->tid, of->event,
+			      label_sets_index(e->labels)) == UINT32_MAX)
 		return -ENOMEM;
 	return stream_pass(s->next, event, e);
 }

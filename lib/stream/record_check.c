@@ -32,6 +32,9 @@ static const struct record_shape shapes[] = {
 				   sizeof(struct pcce_rec_kernel_stack) + PCCE_KERNEL_FRAMES * 8,
 				   0},
 	[PCCE_REC_WAIT] = {"wait", sizeof(struct pcce_rec_wait), sizeof(struct pcce_rec_wait), 0},
+	[PCCE_REC_LABELS] = {"labels", sizeof(struct pcce_rec_labels), SMALL_MAX, 0},
+	[PCCE_REC_LABELED] = {"label", sizeof(struct pcce_rec_labeled),
+			      sizeof(struct pcce_rec_labeled), 0},
 	[PCCE_REC_PACKED] = {"packed", sizeof(struct pcce_rec_packed), PCCE_RECORD_MAX, 0},
 	[PCCE_REC_LOST] = {"loss", sizeof(struct pcce_rec_lost), sizeof(struct pcce_rec_lost), 0},
 	[PCCE_REC_SYMBOL] = {"symbol", sizeof(struct pcce_rec_symbol), SMALL_MAX, 2},
@@ -146,6 +149,23 @@ static const char *check_kernel_stack(const struct record_check *c, const struct
 							       "number of frames says";
 }
 
+static const char *check_labels(const struct record_check *c, const struct pcce_record *rec)
+{
+	const struct pcce_rec_labels *l = (const struct pcce_rec_labels *)rec;
+	const char *text = (const char *)(l + 1);
+	uint64_t strings = 0;
+
+	if (l->number != c->n_label_sets)
+		return "is out of order";
+	if (rec->size != sizeof(*l) + ((l->bytes + 7ULL) & ~7ULL))
+		return "has another size than its number of bytes says";
+	for (uint32_t i = 0; i < l->bytes; i++)
+		strings += !text[i];
+	return strings != 2ULL * l->n || (l->bytes && text[l->bytes - 1])
+		       ? "has another number of strings than it says"
+		       : NULL;
+}
+
 static double double_of(uint64_t bits)
 {
 	double d;
@@ -214,6 +234,12 @@ static const char *check_record(struct record_check *c, const struct record_shap
 		return check_context(c, rec);
 	case PCCE_REC_KERNEL_STACK:
 		return check_kernel_stack(c, rec);
+	case PCCE_REC_LABELS:
+		return check_labels(c, rec);
+	case PCCE_REC_LABELED:
+		return ((const struct pcce_rec_labeled *)rec)->number >= c->n_label_sets
+			       ? "names labels that do not exist"
+			       : NULL;
 	case PCCE_REC_HOT:
 		return check_summary(c, rec);
 	case PCCE_REC_SYMBOL:
@@ -237,6 +263,7 @@ const char *record_check(struct record_check *c, const struct pcce_record *rec)
 	c->records++;
 	c->n_modules += rec->type == PCCE_REC_MODULE;
 	c->n_kernel_stacks += rec->type == PCCE_REC_KERNEL_STACK;
+	c->n_label_sets += rec->type == PCCE_REC_LABELS;
 	c->summary |= rec->type == PCCE_REC_HOT;
 	c->complete |= rec->type == PCCE_REC_END;
 	return NULL;

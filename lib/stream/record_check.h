@@ -27,7 +27,7 @@ bool record_check_size(uint32_t type, uint64_t size);
 /* What the records of a file up to now decide. Begins as zeros. */
 struct record_check {
 	uint64_t records;
-	uint32_t n_modules, n_kernel_stacks;
+	uint32_t n_modules, n_kernel_stacks, n_label_sets;
 	bool summary;  /* a HOT record was met */
 	bool complete; /* the END record was met */
 };

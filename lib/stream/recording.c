@@ -178,12 +178,18 @@ struct first_pass {
 	struct recording *r;
 	struct stream *to;
 	struct error *why;
+	const struct label_set *labels; /* of the next sample */
 };
+
+const struct label_set *recording_labels(const struct recording *r, const struct pcce_record *rec)
+{
+	return label_sets_get(r->label_sets, ((const struct pcce_rec_labeled *)rec)->number);
+}
 
 /* Takes what every user needs, and passes the record on. */
 static int take_record(void *ctx, const struct pcce_record *rec, const struct datafile_reader *from)
 {
-	const struct first_pass *f = ctx;
+	struct first_pass *f = ctx;
 	struct recording *r = f->r;
 	struct stream *to = f->to;
 	const void *any = rec;
@@ -204,6 +210,11 @@ static int take_record(void *ctx, const struct pcce_record *rec, const struct da
 		return err ? err : stream_pass(to, module, any, datafile_string(rec, 0));
 	case PCCE_REC_KERNEL_STACK:
 		return take_kernel_stack(r, any);
+	case PCCE_REC_LABELS:
+		return label_sets_add(r->label_sets, any);
+	case PCCE_REC_LABELED:
+		f->labels = recording_labels(r, rec);
+		return 0;
 	case PCCE_REC_WAIT: /* show_sample() gives it to the sample that follows */
 		return 0;
 	case PCCE_REC_SYMBOL:
@@ -218,6 +229,8 @@ static int take_record(void *ctx, const struct pcce_record *rec, const struct da
 	case PCCE_REC_SUM:
 	case PCCE_REC_CONTEXT:
 		recording_event(r, rec, &e);
+		e.labels = f->labels;
+		f->labels = NULL;
 		e.bytes = datafile_bytes(from);
 		if (e.key && e.sample->flags & PCCE_SAMPLE_COLD)
 			r->hot.unkept += e.weight;
@@ -285,7 +298,7 @@ static int pass_over(const struct recording *r, const char *progress_text, pass_
 static int read_records(struct recording *r, const char *progress_text, struct stream *to,
 			struct error *why)
 {
-	struct first_pass f = {r, to, why};
+	struct first_pass f = {r, to, why, NULL};
 	struct datafile_reader *reader = NULL;
 	int err = pass_over(r, progress_text, take_record, &f, &reader, why);
 
@@ -308,6 +321,7 @@ struct sample_pass {
 	void *ctx;
 	struct pcce_wait wait; /* of the next sample, if there was such a record */
 	bool has_wait;
+	const struct label_set *labels; /* the same */
 };
 
 static int show_sample(void *ctx, const struct pcce_record *rec, const struct datafile_reader *from)
@@ -319,8 +333,12 @@ static int show_sample(void *ctx, const struct pcce_record *rec, const struct da
 		p->has_wait = true;
 		return 0;
 	}
+	if (rec->type == PCCE_REC_LABELED)
+		p->labels = recording_labels(p->recording, rec);
 	if (!recording_event(p->recording, rec, &e))
 		return 0;
+	e.labels = p->labels;
+	p->labels = NULL;
 	e.bytes = datafile_bytes(from);
 	if (p->has_wait && rec->type == PCCE_REC_SAMPLE)
 		e.wait = &p->wait;
@@ -354,9 +372,11 @@ static struct recording *new_recording(const char *name)
 	r->name = strdup(name);
 	r->spaces = address_spaces_new(table_of_module, r, false);
 	r->kernel_stacks = kernel_stacks_new();
-	if (!r->name || !r->spaces || !r->kernel_stacks || copy_string(&r->sampler, "") ||
-	    copy_string(&r->event, "") || copy_string(&r->command, "") ||
-	    copy_string(&r->host, "") || copy_string(&r->kernel, "")) {
+	r->label_sets = label_sets_new();
+	if (!r->name || !r->spaces || !r->kernel_stacks || !r->label_sets ||
+	    copy_string(&r->sampler, "") || copy_string(&r->event, "") ||
+	    copy_string(&r->command, "") || copy_string(&r->host, "") ||
+	    copy_string(&r->kernel, "")) {
 		recording_close(r);
 		return NULL;
 	}
@@ -422,6 +442,7 @@ void recording_close(struct recording *r)
 	}
 	address_spaces_free(r->spaces);
 	kernel_stacks_free(r->kernel_stacks);
+	label_sets_free(r->label_sets);
 	temp_file_close(&r->spool);
 	free(r->modules);
 	free(r->name);

@@ -19,6 +19,7 @@
 #include "elf/encoding_table.h"
 #include "stream/address_space.h"
 #include "stream/kernel_stacks.h"
+#include "stream/label_sets.h"
 #include "stream/reader.h"
 #include "stream/stack_store.h"
 
@@ -78,6 +79,7 @@ struct recording {
 	size_t n_modules;
 	struct address_spaces *spaces;
 	struct kernel_stacks *kernel_stacks;
+	struct label_sets *label_sets;
 	struct recording_account accounts[RECORDING_ACCOUNTS];
 	struct recording_rate rates[RECORDING_ACCOUNTS];
 	struct recording_hot hot;
@@ -124,6 +126,9 @@ typedef int recording_sample_visitor(void *ctx, const struct stream_event *s);
 /* As datafile_sample(), with the kernel's stack. */
 bool recording_event(const struct recording *r, const struct pcce_record *rec,
 		     struct stream_event *e);
+
+/* Returns the labels that a PCCE_REC_LABELED record names. */
+const struct label_set *recording_labels(const struct recording *r, const struct pcce_record *rec);
 
 /* Hands out all samples in the order of the file. stacks gets their stacks; NULL: no event knows
  * what is below. progress: what progress() shows, or NULL. 0, or -errno with a whole sentence in

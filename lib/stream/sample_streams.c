@@ -25,7 +25,7 @@ struct split {
 };
 
 struct known {
-	uint32_t key[3]; /* pid, tid, event */
+	uint32_t key[4]; /* pid, tid, event, labels */
 	uint32_t stream;
 	struct split *splits;
 	size_t n_splits;
@@ -95,7 +95,7 @@ static uint32_t add_stream(struct sample_streams *s, const struct sample_stream 
 	return s->n++;
 }
 
-static struct known *add_known(struct sample_streams *s, const uint32_t key[3])
+static struct known *add_known(struct sample_streams *s, const uint32_t key[4])
 {
 	struct known *k = calloc(1, sizeof(*k));
 
@@ -103,7 +103,7 @@ static struct known *add_known(struct sample_streams *s, const uint32_t key[3])
 		free(k);
 		return NULL;
 	}
-	k->stream = add_stream(s, &(struct sample_stream){key[0], key[1], key[2], 0});
+	k->stream = add_stream(s, &(struct sample_stream){key[0], key[1], key[2], 0, key[3]});
 	if (k->stream == UINT32_MAX) {
 		free(k);
 		return NULL;
@@ -115,9 +115,10 @@ static struct known *add_known(struct sample_streams *s, const uint32_t key[3])
 	return k;
 }
 
-uint32_t sample_streams_of(struct sample_streams *s, uint32_t pid, uint32_t tid, uint32_t event)
+uint32_t sample_streams_of(struct sample_streams *s, uint32_t pid, uint32_t tid, uint32_t event,
+			   uint32_t labels)
 {
-	uint32_t key[3] = {pid, tid, event};
+	uint32_t key[4] = {pid, tid, event, labels};
 	struct known *k = s->last;
 
 	if (!k || memcmp(k->key, key, sizeof(key))) {
@@ -170,7 +171,7 @@ static int name_stream(struct sample_streams *s, struct known *k)
 		return 0;
 	comm = s->list[k->stream].comm = c[0].comm;
 	for (size_t i = 1; i < n; i++) {
-		struct sample_stream next = {k->key[0], k->key[1], k->key[2], c[i].comm};
+		struct sample_stream next = {k->key[0], k->key[1], k->key[2], c[i].comm, k->key[3]};
 
 		if (c[i].comm == comm)
 			continue;

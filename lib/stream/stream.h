@@ -31,6 +31,7 @@
 
 struct stack_node;
 struct kernel_stack;
+struct label_set;
 
 /* A sample, or several equal ones that were aggregated. */
 struct stream_event {
@@ -48,6 +49,8 @@ struct stream_event {
 	const struct kernel_stack *kernel;
 	/* Of a wait for a futex that is no aggregated one: how it ended. NULL: not known. */
 	const struct pcce_wait *wait;
+	/* What the thread worked on, as long as its source. NULL: nothing is known. */
+	const struct label_set *labels;
 };
 
 struct stream {

@@ -7,6 +7,7 @@
  * links as the program has calls.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/array.h"
@@ -254,6 +255,17 @@ static uint32_t add_special_node(struct tree_builder *b, uint32_t parent,
 							      : cct_child(b->tree, parent, &key);
 }
 
+uint32_t tree_builder_label(struct tree_builder *b, const char *key, const char *value)
+{
+	char name[512];
+
+	if (value)
+		snprintf(name, sizeof(name), "%s=%s", key, value);
+	else
+		snprintf(name, sizeof(name), "[no %s]", key);
+	return add_special_node(b, 0, DECODE_FRAME_FOREIGN, 0, name);
+}
+
 void tree_builder_line(const struct tree_builder *b, struct tree_place p, struct tree_line *line)
 {
 	const struct symbol_table_entry *chain;
@@ -330,9 +342,9 @@ int tree_builder_add(struct tree_builder *b, const struct decode_space *as,
 	uint32_t node = below ? below->node : 0;
 
 	if (ctx->status == DECODE_OUTSIDE)
-		node = add_special_node(b, 0, DECODE_FRAME_GAP, 0, FRAME_NAMES_NO_PAGE);
+		node = add_special_node(b, node, DECODE_FRAME_GAP, 0, FRAME_NAMES_NO_PAGE);
 	if (ctx->status == DECODE_UNKEPT)
-		node = add_special_node(b, 0, DECODE_FRAME_GAP, 0, FRAME_NAMES_UNKEPT);
+		node = add_special_node(b, node, DECODE_FRAME_GAP, 0, FRAME_NAMES_UNKEPT);
 	for (size_t i = ctx->n; i-- > without && node != UINT32_MAX;) {
 		const struct decode_frame *f = &ctx->frames[i];
 		struct tree_place p = frame_place(b, as, f);

@@ -47,6 +47,10 @@ uint32_t tree_builder_end(struct tree_builder *b, uint32_t parent, uint32_t link
 uint32_t tree_builder_kernel(struct tree_builder *b, uint32_t parent, const uint64_t *frames,
 			     size_t n, struct tree_place user);
 
+/* Returns the node below the root for a label; value NULL: for its absence. UINT32_MAX: no
+ * memory. */
+uint32_t tree_builder_label(struct tree_builder *b, const char *key, const char *value);
+
 struct tree_line { /* 0: unknown */
 	uint32_t file, line;
 };

@@ -169,6 +169,35 @@ int select_add_range(struct select_ranges *to, const char *text, struct error *w
 	return 0;
 }
 
+int select_add_label(struct select_labels *to, const char *text, struct error *why)
+{
+	const char *equals = strchr(text, '='), *end = equals;
+	struct select_label new = {0};
+
+	if (equals && equals > text && equals[-1] == '!') {
+		new.differs = true;
+		end--;
+	}
+	if (!end || end == text)
+		return invalid(why, text, "is not KEY=VALUE or KEY!=VALUE");
+	new.key = strndup(text, (size_t)(end - text));
+	new.value = strdup(equals + 1);
+	if (!new.key || !new.value || array_grow(&to->list, to->n, sizeof(new))) {
+		free(new.key);
+		free(new.value);
+		return -ENOMEM;
+	}
+	to->list[to->n++] = new;
+	return 0;
+}
+
+bool select_label_value(const struct select_label *label, const char *value)
+{
+	bool equal = value && (!strcmp(label->value, value) || !fnmatch(label->value, value, 0));
+
+	return equal != label->differs;
+}
+
 void selection_free(struct selection *s)
 {
 	struct select_words *words[] = {&s->comms, &s->events, &s->commands, &s->under};
@@ -179,6 +208,11 @@ void selection_free(struct selection *s)
 			free(words[i]->list[j]);
 		free(words[i]->list);
 	}
+	for (size_t i = 0; i < s->labels.n; i++) {
+		free(s->labels.list[i].key);
+		free(s->labels.list[i].value);
+	}
+	free(s->labels.list);
 	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
 		for (size_t j = 0; j < patterns[i]->n; j++)
 			regfree(&patterns[i]->list[j]);
@@ -194,7 +228,8 @@ void selection_free(struct selection *s)
 
 bool selection_has_samples(const struct selection *s)
 {
-	return s->comms.n || s->events.n || s->commands.n || s->pids.n || s->tids.n || s->times.n;
+	return s->labels.n || s->comms.n || s->events.n || s->commands.n || s->pids.n ||
+	       s->tids.n || s->times.n;
 }
 
 bool selection_has_contexts(const struct selection *s)

@@ -70,10 +70,21 @@ struct select_ranges {
 	size_t n;
 };
 
+struct select_label {	   /* KEY=VALUE, or KEY!=VALUE */
+	char *key, *value; /* value: a shell pattern */
+	bool differs;
+};
+
+struct select_labels { /* all of them must match */
+	struct select_label *list;
+	size_t n;
+};
+
 struct selection {
 	struct select_words comms, events, commands; /* shell patterns: *, ?, [] */
 	struct select_numbers pids, tids; /* a process is selected by pids or by commands */
 	struct select_ranges times;
+	struct select_labels labels;
 	struct select_words
 		under; /* functions: names with or without parameters, or with *, ?, [] */
 	bool exact;    /* `under` has whole names, not patterns */
@@ -98,6 +109,7 @@ int select_add_processes(struct selection *s, const char *text, struct error *wh
 /* FROM,TO: each is a number of seconds, a number with a unit (ns, us, ms, s, m, h), a percentage or
  * empty. */
 int select_add_range(struct select_ranges *to, const char *text, struct error *why);
+int select_add_label(struct select_labels *to, const char *text, struct error *why);
 int select_add_pattern(struct select_patterns *to, const char *text, struct error *why);
 
 /* Whether the selection restricts samples, restricts contexts, or changes frames. */
@@ -109,6 +121,8 @@ bool select_word(const struct select_words *words,
 		 const char *text); /* true if there are no words */
 bool select_number(const struct select_numbers *numbers,
 		   uint32_t n); /* true if there are no numbers */
+/* value: that of the label in a sample; NULL: it has none. */
+bool select_label_value(const struct select_label *label, const char *value);
 bool select_process(const struct selection *s, uint32_t pid, const char *command);
 bool select_pattern(const struct select_patterns *p,
 		    const char *text); /* false if there are no patterns */

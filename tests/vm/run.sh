@@ -101,6 +101,9 @@ done
 vm_instrumented "$top/tests/workloads/threads.c" long -pthread
 vm_instrumented "$top/tests/e2e/locks/contend.c" contend -pthread
 vm_instrumented "$top/tests/e2e/system/work.c" work
+vm_instrumented "$top/tests/e2e/labels/work.c" labels -pthread -I"$top/userlib" -I"$top/include"
+check "the SDK is built" $CC -O2 -c "$top/tests/e2e/labels/sdk.c" -o sdk.o
+vm_instrumented "$top/tests/e2e/labels/server.c" server -I"$top/userlib" -I"$top/include" sdk.o
 vm_instrumented "$top/tests/e2e/probes/calls.c" calls -pthread
 check "what makes the module look old is built" $CC -O2 -Wall -Wextra -Werror -shared -fPIC \
 	-I"$top/include" "$top/tests/vm/old_module.c" -o old_module.so
@@ -177,6 +180,18 @@ for kind in normal pi cond; do
 	is "locks.bpf: who ended the waits of $kind" "$(pcce-report -q -i "$vm_out/locks.bpf" \
 		--format=locks --min-percent=0 | grep -A 1 "${kind}_want" |
 		grep -o "[a-z]*_give" | sort -u)" "${kind}_give"
+done
+for sampler in kmod bpf; do
+	label_values() { # NAME KEY
+		pcce-report -q -i "$vm_out/$1.$sampler" --format=folded --by="label:$2" |
+			sed -n 's/^\([^;]*\);main;.*burn.* .*/\1/p' | sort -u | paste -sd ' '
+	}
+	is "labels: $sampler: tenants" "$(label_values labels tenant)" \
+		"[no tenant] tenant=a tenant=b"
+	is "labels: $sampler: spans" "$(label_values labels span)" \
+		"[no span] span=inner span=outer"
+	is "labels: $sampler: routes of an SDK" "$(label_values sdk http.route)" \
+		"[no http.route] http.route=/quick http.route=/slow"
 done
 check "switches.bpf: threads of the kernel have its stack" sh -c \
 	"pcce-report -q -i '$vm_out/switches.bpf' --format=folded | grep ';ret_from_fork[^ ]*;kthread;'"

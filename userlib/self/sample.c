@@ -3,13 +3,15 @@
  * Copies the thread's context to the ring: the self sampler's one sample, in its signal handler.
  */
 #include <dlfcn.h>
-#include <pcce/page_reader.h>
+#include <pcce/labels.h>
+#include <pcce/sample.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
 #include "base/confined.h"
+#include "labels/labels.h"
 #include "self/self.h"
 #include "base/syscall.h"
 
@@ -85,6 +87,19 @@ static void write_stack(const struct gathered *g, void *to, const uint64_t *stac
 	pcce_copy_segments(segments, &g->stack, &g->chosen, read_own);
 	if (n_stack)
 		memcpy(segments + g->n_segments, stack, n_stack * sizeof(*stack));
+}
+
+/* A copy of the thread's labels: n words. */
+struct labels {
+	uint64_t words[PCCE_LABELS_BYTES / 8];
+	uint32_t n;
+};
+
+static void gather_labels(struct labels *to, const struct pcce_thread *t, const struct gathered *g)
+{
+	to->n = self_state.want_labels && !(g->flags & PCCE_SAMPLE_OUTSIDE)
+			? labels_copy(t, to->words)
+			: 0;
 }
 
 static bool is_outermost(const struct pcce_thread *t, uint64_t pc)
@@ -183,10 +198,10 @@ static bool can_unwind(const struct pcce_thread *t)
 	return self_state.unwind && t->stack && !is_confined(CONFINED);
 }
 
-/* Puts the sample into the ring. s: without time, page and what is gathered. Returns false if there
- * is no room. */
+/* Puts the sample into the ring. s: without time, page and what is gathered. labels: those of the
+ * thread. Returns false if there is no room. */
 static bool put_sample(struct pcce_sample *s, const struct gathered *g, const uint64_t *stack,
-		       uint32_t type)
+		       const struct labels *labels, uint32_t type)
 {
 	const struct pcce_page *page = &pcce_page;
 	struct pcce_self_sample *to;
@@ -199,7 +214,7 @@ static bool put_sample(struct pcce_sample *s, const struct gathered *g, const ui
 	s->tid = page->tid;
 	s->id = page->id;
 	s->ext = page->ext;
-	s->flags |= g->flags;
+	s->flags |= g->flags | labels->n << PCCE_SAMPLE_LABELS_SHIFT;
 	s->n_entries = g->stack.n_entries;
 	s->n_segments = g->n_segments;
 	s->n_below = g->stack.n_below;
@@ -208,12 +223,14 @@ static bool put_sample(struct pcce_sample *s, const struct gathered *g, const ui
 	to = ring_reserve(&self_state.ring,
 			  sizeof(*to) + s->n_entries * sizeof(struct pcce_entry) +
 				  s->n_segments * sizeof(struct pcce_segment) +
-				  s->n_stack * sizeof(*stack),
+				  (s->n_stack + labels->n) * sizeof(*stack),
 			  type);
 	if (!to)
 		return false;
 	to->sample = *s;
 	write_stack(g, to + 1, stack, s->n_stack);
+	memcpy((char *)&to->sample + pcce_sample_size(s), labels->words,
+	       labels->n * sizeof(*stack));
 	ring_commit(&self_state.ring, to);
 	return true;
 }
@@ -230,11 +247,13 @@ void self_sample(struct pcce_thread *t, ucontext_t *context, uint32_t weight)
 	};
 	bool unwinds = can_unwind(t);
 	int n_stack = 0, complete = 0;
+	struct labels labels;
 	struct gathered g;
 
 	if (unwinds)
 		n_stack = unwind_stack(t, uc, &complete);
 	gather_stack(&g, t->sent);
+	gather_labels(&labels, t, &g);
 	if (unwinds) {
 		s.flags |= PCCE_SAMPLE_STACK;
 		if (n_stack <= 0 || !complete || !is_outermost(t, t->stack[n_stack - 1]))
@@ -246,7 +265,7 @@ void self_sample(struct pcce_thread *t, ucontext_t *context, uint32_t weight)
 		s.flags |= PCCE_SAMPLE_COPY;
 	}
 	s.n_stack = (uint32_t)n_stack;
-	if (put_sample(&s, &g, t->stack, PCCE_SELF_SAMPLE))
+	if (put_sample(&s, &g, t->stack, &labels, PCCE_SELF_SAMPLE))
 		t->sent = g.chosen.last;
 	else
 		self_lose_sample(s.time, weight);
@@ -275,12 +294,17 @@ static uint32_t unwind_caller(struct pcce_thread *t, struct pcce_sample *s, uint
 bool self_sample_allocation(struct pcce_thread *t, struct pcce_sample *s, uint64_t caller)
 {
 	const uint64_t *stack = NULL;
+	struct labels labels;
 	struct gathered g;
 
 	s->flags = 0;
 	s->n_stack = can_unwind(t) ? unwind_caller(t, s, caller, &stack) : 0;
 	gather_stack(&g, 0);
-	return put_sample(s, &g, stack, PCCE_SELF_ALLOCATION);
+	/* What a counter counts has many labels. */
+	labels.n = 0;
+	if (!s->kip)
+		gather_labels(&labels, t, &g);
+	return put_sample(s, &g, stack, &labels, PCCE_SELF_ALLOCATION);
 }
 
 void self_sample_begin(void)

@@ -72,7 +72,7 @@ struct self_state {
 	uint64_t threads;	 /* that have begun, if allocations are sampled */
 	int (*after_fork)(void); /* of libpcce-malloc.so; NULL: allocations are not sampled */
 	uint64_t ring_size, n_counters;
-	bool want_verify, want_copy, want_task_clock, want_timer;
+	bool want_verify, want_copy, want_task_clock, want_timer, want_labels;
 	struct ring ring;
 	verify_unwind_fn *unwind;
 	char directory[PATH_MAX];

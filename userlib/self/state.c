@@ -78,6 +78,9 @@ static bool take_flags(const char *p)
 		case PCCE_SELF_FLAG_TIMER:
 			self_state.want_timer = true;
 			break;
+		case PCCE_SELF_FLAG_LABELS:
+			self_state.want_labels = true;
+			break;
 		case PCCE_SELF_FLAG_MALLOC:
 			p = take_number(p, &self_state.allocations);
 			break;

@@ -31,6 +31,7 @@
 #include "contexts/crash.h"
 #include "contexts/dictionary.h"
 #include "internal.h"
+#include "labels/labels.h"
 #include "stack/page.h"
 #include "stack/segments.h"
 #include "stack/stack_state.h"
@@ -62,6 +63,7 @@ void pcce_thread_begin(void)
 			 : "+m"(((char *)page)[PCCE_PAGE_SIZE - 1])
 			 :
 			 : "cc", "memory");
+	labels_thread_begin();
 	__atomic_store_n(&page->magic, PCCE_PAGE_MAGIC, __ATOMIC_RELEASE);
 	registry_add(t);
 	if (end_key_valid)
@@ -81,6 +83,7 @@ void pcce_thread_end(void)
 		return;
 	self_thread_end(t);
 	crash_thread_end(t);
+	labels_thread_end(t);
 	page->state &= ~PCCE_STATE_LIVE;
 	registry_remove(t);
 	/* Another task may still use it. */
@@ -132,6 +135,7 @@ static void forget_thread(struct pcce_thread *t)
 
 	page->state = 0;
 	page->magic = 0;
+	labels_thread_end(t);
 	__pcce_stack_free_area(page->area);
 	page->area = 0;
 	if (page->jumps)
