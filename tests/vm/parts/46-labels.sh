@@ -9,6 +9,3 @@ for sampler in kmod bpf; do
 		server hostile 15
 	mv labels.$sampler sdk.$sampler /out
 done
-check "labels: an old module" env LD_PRELOAD=/t/old_module.so \
-	pcce-record -q -b kmod -F 2000 -o labels.old -- labels tenants 3
-rm -f labels.old
