@@ -263,7 +263,7 @@ uint32_t tree_builder_label(struct tree_builder *b, const char *key, const char 
 		snprintf(name, sizeof(name), "%s=%s", key, value);
 	else
 		snprintf(name, sizeof(name), "[no %s]", key);
-	return add_special_node(b, 0, DECODE_FRAME_FOREIGN, 0, name);
+	return add_special_node(b, 0, DECODE_FRAME_ORIGIN, 0, name);
 }
 
 void tree_builder_line(const struct tree_builder *b, struct tree_place p, struct tree_line *line)
