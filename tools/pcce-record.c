@@ -41,6 +41,7 @@ enum {
 	OPT_PER_THREAD,
 	OPT_SHOW,
 	OPT_DURATION,
+	OPT_SWITCH_OUTPUT,
 	OPT_CALL_GRAPH,
 	OPT_OFF_CPU,
 	OPT_WALL
@@ -103,6 +104,11 @@ static const struct argp_option options[] = {
 	{"duration", OPT_DURATION, "TIME", 0,
 	 "End the recording after this time, in seconds or with a unit (ms, s, m); the program "
 	 "continues",
+	 0},
+	{"switch-output", OPT_SWITCH_OUTPUT, "TIME|SIZE", 0,
+	 "Begin another file after each TIME (10, 500ms, 1m), or when SIZE (100M) is reached, "
+	 "without "
+	 "a gap; each file is a recording, FILE.TIME",
 	 0},
 	{"verify", OPT_VERIFY, 0, 0,
 	 "Also unwind the stack at each sample, for pcce-report --stats to compare (self)", 0},
@@ -180,7 +186,8 @@ static int option_signal(struct argp_state *state, const char *arg)
 	return sig;
 }
 
-static uint64_t option_duration(struct argp_state *state, const char *arg)
+/* Reads a time. 0: it is none. */
+static uint64_t time_in_ns(const char *arg)
 {
 	char *end;
 	double seconds = strtod(arg, &end);
@@ -191,12 +198,39 @@ static uint64_t option_duration(struct argp_state *state, const char *arg)
 		seconds *= 60;
 	else if (*end && strcmp(end, "s") != 0)
 		end = (char *)(uintptr_t)arg;
-	if (end == arg || !(seconds >= 0.001 && seconds <= 1e9))
+	return end == arg || !(seconds >= 0.001 && seconds <= 1e9) ? 0 : (uint64_t)(seconds * 1e9);
+}
+
+static uint64_t option_duration(struct argp_state *state, const char *arg)
+{
+	uint64_t ns = time_in_ns(arg);
+
+	if (!ns)
 		message_usage(state,
 			      "cannot use --duration=%s: it must be a number of seconds, for "
 			      "example 10 or 0.5, or a number with ms, s or m",
 			      arg);
-	return (uint64_t)(seconds * 1e9);
+	return ns;
+}
+
+static struct record_windows option_switch_output(struct argp_state *state, const char *arg)
+{
+	static const char units[] = "KMG";
+	struct record_windows w = {.each = true};
+	char *end;
+	uint64_t size = strtoull(arg, &end, 10);
+	const char *unit = *end ? strchr(units, *end) : NULL;
+
+	if (unit && !end[1] && *arg >= '0' && *arg <= '9' && size && size < 1 << 30)
+		w.bytes = size << 10 * (unit - units + 1);
+	else
+		w.ns = time_in_ns(arg);
+	if (!w.ns && !w.bytes)
+		message_usage(state,
+			      "cannot use --switch-output=%s: it must be a time, for example 10, "
+			      "500ms or 1m, or a size, for example 500K or 100M",
+			      arg);
+	return w;
 }
 
 static enum sampler_copy option_frames(struct argp_state *state, const char *arg)
@@ -326,6 +360,15 @@ static void check_record_options(struct argp_state *state, const struct record_o
 			      "cannot record several events with --%s, which knows only one: name "
 			      "one event with -e, or leave out --%s",
 			      one, one);
+	if (o->windows.each && (o->count || o->hot))
+		message_usage(state,
+			      "cannot use --switch-output with --%s, which counts until the end: "
+			      "leave out one of them",
+			      one);
+	if (o->windows.each && show)
+		message_usage(state,
+			      "cannot use --show with --switch-output: there is more than one "
+			      "recording; leave out one of them");
 	if (o->frames && o->verify)
 		message_usage(state, "cannot use --frames with --verify: leave out one of them");
 	if (default_hot()->per_thread && !o->hot && !(o->engine && finds_hot(o->engine)))
@@ -423,6 +466,9 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_DURATION:
 		o->duration = option_duration(state, arg);
+		break;
+	case OPT_SWITCH_OUTPUT:
+		o->windows = option_switch_output(state, arg);
 		break;
 	case OPT_SHOW:
 		show = true;

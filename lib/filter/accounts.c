@@ -72,20 +72,53 @@ static int account_summary_event(struct stream *s, struct stream_event *e)
 	return stream_pass(s->next, summary_event, e);
 }
 
-/* A thread's last, unfinished period is not due; if the sampler cannot tell, each thread may have
- * had one. */
-static int write_due(struct accounts *all, uint32_t number, uint64_t now)
+/* Tells what is new of an event since the last window, and remembers it. A sampler that still runs
+ * can count a sample as merged that is on its way, so that a later number is smaller. */
+static struct event_told untold_of(struct event_account *a, uint64_t merged, uint64_t kernel)
+{
+	struct event_told *told = &a->told, new = {.samples = a->samples - told->samples,
+						   .left_out = a->left_out - told->left_out,
+						   .lost = a->lost - told->lost};
+
+	new.merged = merged > told->merged ? merged - told->merged : 0;
+	new.kernel = kernel > told->kernel ? kernel - told->kernel : 0;
+	told->samples += new.samples;
+	told->left_out += new.left_out;
+	told->lost += new.lost;
+	told->merged += new.merged;
+	told->kernel += new.kernel;
+	return new;
+}
+
+/* Writes what of an event was due, in the recording or in a window. */
+static int write_due(struct accounts *all, uint32_t number, const struct sampler_due *due)
+{
+	const struct event_told new = untold_of(&all->of[number], due->merged, due->kernel);
+	const struct pcce_rec_due rec = {.time = clock_ns(CLOCK_MONOTONIC),
+					 .due = due->known ? new.samples + new.left_out + new.lost +
+								     new.merged + new.kernel
+							   : 0,
+					 .merged = new.merged,
+					 .kernel = new.kernel,
+					 .flags = due->known ? 0 : PCCE_DUE_UNKNOWN,
+					 .event = number};
+
+	all->ended.samples += new.samples;
+	all->ended.lost += new.lost;
+	return stream_pass(all->stream.next, record, PCCE_REC_DUE, &rec, sizeof(rec), NULL, 0);
+}
+
+/* Counts what is missing without a reason. A thread's last, unfinished period is not due; if the
+ * sampler cannot tell, each thread may have had one. */
+static int account_unexplained(struct accounts *all, uint32_t number)
 {
 	struct event_account *a = &all->of[number];
 	struct sampler_due *due = &a->due;
 	uint64_t found = a->samples + a->left_out + a->lost + due->merged + due->kernel;
 	uint64_t rests = due->with_rests ? all->threads : 0;
-	struct pcce_rec_lost lost = {.time = now, .reason = PCCE_LOSS_UNEXPLAINED, .event = number};
-	struct pcce_rec_due rec = {.time = now,
-				   .merged = due->merged,
-				   .kernel = due->kernel,
-				   .flags = due->known ? 0 : PCCE_DUE_UNKNOWN,
-				   .event = number};
+	struct pcce_rec_lost lost = {.time = clock_ns(CLOCK_MONOTONIC),
+				     .reason = PCCE_LOSS_UNEXPLAINED,
+				     .event = number};
 	int err = 0;
 
 	if (due->known && due->due > found + rests) {
@@ -93,10 +126,14 @@ static int write_due(struct accounts *all, uint32_t number, uint64_t now)
 		found += lost.count;
 		err = account_lost(&all->stream, &lost);
 	}
-	rec.due = due->due = due->known ? found : 0;
-	return err ? err
-		   : stream_pass(all->stream.next, record, PCCE_REC_DUE, &rec, sizeof(rec), NULL,
-				 0);
+	due->due = due->known ? found : 0;
+	return err;
+}
+
+static void ask_sampler(const struct accounts *all, struct sampler_due due[ACCOUNTS])
+{
+	if (all->sampler->ops->account)
+		all->sampler->ops->account(all->sampler->sampler, due);
 }
 
 static int account_end(struct stream *s)
@@ -105,13 +142,28 @@ static int account_end(struct stream *s)
 	struct sampler_due due[ACCOUNTS] = {0};
 	int err = 0;
 
-	if (all->sampler->ops->account)
-		all->sampler->ops->account(all->sampler->sampler, due);
+	ask_sampler(all, due);
+	all->ended = (struct event_told){0};
 	for (uint32_t i = 0; i < all->n && !err; i++) {
 		all->of[i].due = due[i];
-		err = write_due(all, i, clock_ns(CLOCK_MONOTONIC));
+		err = account_unexplained(all, i);
+		err = err ? err : write_due(all, i, &due[i]);
 	}
 	return err ? err : stream_pass(s->next, end);
+}
+
+/* What is due and on its way cannot be told from what is missing, before the end. */
+static int account_window(struct stream *s)
+{
+	struct accounts *all = accounts_of(s);
+	struct sampler_due due[ACCOUNTS] = {0};
+	int err = 0;
+
+	ask_sampler(all, due);
+	all->ended = (struct event_told){0};
+	for (uint32_t i = 0; i < all->n && !err; i++)
+		err = write_due(all, i, &due[i]);
+	return err ? err : stream_pass(s->next, window);
 }
 
 struct accounts *accounts_new(const struct active_sampler *sampler, uint32_t n)
@@ -124,6 +176,7 @@ struct accounts *accounts_new(const struct active_sampler *sampler, uint32_t n)
 		.summary = account_summary,
 		.summary_event = account_summary_event,
 		.end = account_end,
+		.window = account_window,
 		.free = stream_free,
 	};
 	struct accounts *all = calloc(1, sizeof(*all));

@@ -11,6 +11,11 @@
 
 #define ACCOUNTS SAMPLER_EVENTS /* at least two */
 
+/* What the records of earlier windows have told, or those of one window. */
+struct event_told {
+	uint64_t samples, left_out, lost, merged, kernel;
+};
+
 /* What became of the samples of one event. With --count and samples beside it, the calls are the
  * first event. */
 struct event_account {
@@ -18,6 +23,7 @@ struct event_account {
 	uint64_t outside;			  /* of samples */
 	uint64_t lost_reasons[PCCE_LOSS_MAX + 1]; /* of lost, by enum pcce_loss */
 	struct sampler_due due;			  /* after the end */
+	struct event_told told;
 };
 
 struct accounts {
@@ -25,6 +31,8 @@ struct accounts {
 	const struct active_sampler *sampler;
 	struct event_account of[ACCOUNTS];
 	uint32_t n;
+	struct event_told
+		ended;	  /* samples and losses of the window that has ended, of all events */
 	uint64_t threads; /* at least as many as there were */
 };
 

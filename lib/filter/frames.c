@@ -16,8 +16,9 @@ struct frames {
 	struct restorer *restorer; /* NULL: restore no frames */
 	bool outside;		   /* only those of threads that are not instrumented */
 	const struct active_sampler *sampler;
-	uint32_t need;	 /* words of stacks that samples need; 0: not known */
-	uint64_t copied; /* bytes of stacks that samples had */
+	uint32_t need;		     /* words of stacks that samples need; 0: not known */
+	uint64_t copied;	     /* bytes of stacks that samples had */
+	struct pcce_rec_frames told; /* by the records of earlier windows */
 	struct pcce_sample *sample;
 	size_t size;
 };
@@ -79,19 +80,34 @@ static int frames_event(struct stream *s, struct stream_event *e)
 	return r ? r : stream_pass(s->next, event, e);
 }
 
-/* Writes what restoring frames took. */
+/* Writes what restoring frames took since the last time. */
+static int write_frames(struct frames *f)
+{
+	const struct sampler_ops *ops = f->sampler->ops;
+	struct pcce_rec_frames all = {0}, rec = {.time = clock_ns(CLOCK_MONOTONIC)};
+
+	if (!f->restorer)
+		return 0;
+	restorer_count(f->restorer, &all);
+	all.copied = ops->copied ? ops->copied(f->sampler->sampler) : f->copied;
+	rec.unwound = all.unwound - f->told.unwound;
+	rec.reused = all.reused - f->told.reused;
+	rec.copied = all.copied - f->told.copied;
+	f->told = all;
+	return stream_pass(f->stream.next, record, PCCE_REC_FRAMES, &rec, sizeof(rec), NULL, 0);
+}
+
+static int frames_window(struct stream *s)
+{
+	int r = write_frames(frames_stage(s));
+
+	return r ? r : stream_pass(s->next, window);
+}
+
 static int frames_end(struct stream *s)
 {
-	const struct frames *f = frames_stage(s);
-	const struct sampler_ops *ops = f->sampler->ops;
-	struct pcce_rec_frames rec = {.time = clock_ns(CLOCK_MONOTONIC)};
-	int r = 0;
+	int r = write_frames(frames_stage(s));
 
-	if (f->restorer) {
-		restorer_count(f->restorer, &rec);
-		rec.copied = ops->copied ? ops->copied(f->sampler->sampler) : f->copied;
-		r = stream_pass(s->next, record, PCCE_REC_FRAMES, &rec, sizeof(rec), NULL, 0);
-	}
 	return r ? r : stream_pass(s->next, end);
 }
 
@@ -107,8 +123,10 @@ static void frames_free(struct stream *s)
 struct stream *frames_new(const struct frames_config *config, const struct record_modules *m,
 			  struct address_spaces *spaces, const struct active_sampler *sampler)
 {
-	static const struct stream_ops stage = {
-		.event = frames_event, .end = frames_end, .free = frames_free};
+	static const struct stream_ops stage = {.event = frames_event,
+						.window = frames_window,
+						.end = frames_end,
+						.free = frames_free};
 	struct frames *f = calloc(1, sizeof(*f));
 
 	if (!f)

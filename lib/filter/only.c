@@ -77,6 +77,13 @@ static int only_record(struct stream *s, uint32_t type, const void *rec, size_t 
 	return r || type != PCCE_REC_INFO ? r : write_only(only_of(s));
 }
 
+static int only_window(struct stream *s)
+{
+	int r = write_only(only_of(s));
+
+	return r ? r : stream_pass(s->next, window);
+}
+
 static int only_end(struct stream *s)
 {
 	int r = write_only(only_of(s));
@@ -103,8 +110,11 @@ static void only_free(struct stream *s)
 struct stream *only_new(const struct record_modules *m, struct address_spaces *spaces,
 			struct stack_store *stacks, const struct expression *e, const char *text)
 {
-	static const struct stream_ops ops = {
-		.event = only_event, .record = only_record, .end = only_end, .free = only_free};
+	static const struct stream_ops ops = {.event = only_event,
+					      .record = only_record,
+					      .window = only_window,
+					      .end = only_end,
+					      .free = only_free};
 	struct only *o = calloc(1, sizeof(*o));
 
 	if (!o)

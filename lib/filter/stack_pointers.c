@@ -62,6 +62,19 @@ static int stack_pointers_event(struct stream *s, struct stream_event *e)
 	return r ? r : stream_pass(s->next, event, e);
 }
 
+static int stack_pointers_ended(struct stream *s, uint32_t pid, uint32_t tid, bool process)
+{
+	if (process)
+		address_spaces_end(stage(s)->spaces, pid);
+	return stream_pass(s->next, ended, pid, tid, process);
+}
+
+static int stack_pointers_window(struct stream *s)
+{
+	address_spaces_sweep(stage(s)->spaces);
+	return stream_pass(s->next, window);
+}
+
 static void stack_pointers_free(struct stream *s)
 {
 	address_spaces_free(stage(s)->spaces);
@@ -75,6 +88,8 @@ struct stream *stack_pointers_new(const struct record_modules *m)
 		.process = stack_pointers_process,
 		.map = stack_pointers_map,
 		.event = stack_pointers_event,
+		.ended = stack_pointers_ended,
+		.window = stack_pointers_window,
 		.free = stack_pointers_free,
 	};
 	struct stack_pointers *t = calloc(1, sizeof(*t));

@@ -58,6 +58,26 @@ static int state_summary_event(struct stream *s, struct stream_event *e)
 	return r ? r : stream_pass(s->next, summary_event, e);
 }
 
+static int state_ended(struct stream *s, uint32_t pid, uint32_t tid, bool process)
+{
+	struct state *t = state_stage(s);
+
+	stack_store_end_thread(t->stacks, pid, tid);
+	if (process)
+		address_spaces_end(t->spaces, pid);
+	return stream_pass(s->next, ended, pid, tid, process);
+}
+
+static int state_window(struct stream *s)
+{
+	struct state *t = state_stage(s);
+	int r = stream_pass(s->next, window);
+
+	stack_store_begin_window(t->stacks);
+	address_spaces_sweep(t->spaces);
+	return r;
+}
+
 static void state_free(struct stream *s)
 {
 	struct state *t = state_stage(s);
@@ -75,6 +95,8 @@ struct state *state_new(const struct record_modules *m)
 		.map = state_map,
 		.event = state_event,
 		.summary_event = state_summary_event,
+		.ended = state_ended,
+		.window = state_window,
 		.free = state_free,
 	};
 	struct state *t = calloc(1, sizeof(*t));

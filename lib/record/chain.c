@@ -10,6 +10,7 @@
 #include "filter/only.h"
 #include "filter/stack_pointers.h"
 #include "filter/state.h"
+#include "filter/windows.h"
 #include "record/chain.h"
 #include "stream/event_writer.h"
 
@@ -56,12 +57,13 @@ int chain_build(struct chain *c, const struct chain_config *config, struct error
 		add_stage(c, stack_pointers_new(m));
 	if (config->watch)
 		add_stage(c, config->watch);
-	if (o->only || o->hot || config->frames.which || o->waits || config->end) {
+	if (o->only || o->hot || config->frames.which || o->waits || o->windows.each ||
+	    config->end) {
 		state = state_new(m);
 		add_stage(c, (struct stream *)state);
 	}
 	/* --only completes what it keeps, and --hot writes whole stacks. */
-	if (o->waits && !c->incomplete)
+	if ((o->waits || o->windows.each) && !c->incomplete)
 		add_stage(c, carriers_new(o->only || o->hot || config->end ? NULL : state->stacks));
 	if (config->sampler && !c->incomplete) {
 		c->accounts = accounts_new(sampler, o->sampled ? 2 : o->count ? 1 : o->n_events);
@@ -74,7 +76,10 @@ int chain_build(struct chain *c, const struct chain_config *config, struct error
 		add_hot(c, config, state, why);
 	if (!o->hot && !c->incomplete)
 		add_stage(c, frames_new(&config->frames, m, state->spaces, sampler));
-	add_stage(c, config->end ? config->end : event_writer_new(config->writer));
+	if (o->windows.each && !c->incomplete)
+		add_stage(c, c->windows = windows_new(config->writer, m, state->spaces));
+	else
+		add_stage(c, config->end ? config->end : event_writer_new(config->writer));
 	if (c->incomplete && !*why->text)
 		error_set(why, -ENOMEM, "out of memory");
 	return c->incomplete ? -ENOMEM : 0;

@@ -11,7 +11,8 @@
 struct chain {
 	struct stream *first;
 	struct accounts *accounts;
-	struct stream *only; /* NULL: no samples are left out */
+	struct stream *only;	/* NULL: no samples are left out */
+	struct stream *windows; /* NULL: there is one file */
 	bool incomplete;
 };
 

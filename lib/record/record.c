@@ -38,6 +38,7 @@
 #include "base/output_file.h"
 #include "base/privilege.h"
 #include "filter/only.h"
+#include "filter/windows.h"
 #include "hot/parameters.h"
 #include "record/chain.h"
 #include "record/choose_frames.h"
@@ -47,6 +48,7 @@
 #include "record/say.h"
 #include "record/summary.h"
 #include "record/targets.h"
+#include "record/window_files.h"
 #include "record/write_info.h"
 #include "record/write_symbols.h"
 #include "sampler/perf_event.h"
@@ -62,12 +64,14 @@
 struct recorder {
 	struct stream watch; /* the stage that sees which programs run */
 	const struct record_options *options;
+	const struct sampler_config *config;
 	struct active_sampler active;
 	struct child command;
 	bool command_runs;
 	int status;		/* of the command, from wait(2); -1: unknown */
 	struct targets targets; /* of -p */
 	struct output_file output;
+	struct window_files files; /* of --switch-output */
 	struct datafile_writer *writer;
 	struct record_modules *modules;
 	struct chain chain;
@@ -81,9 +85,10 @@ struct recorder {
 	size_t marked_size;
 	bool any_instrumented, privileged, shared_runtime, executed, complete;
 	uint64_t progress_due, traced_due, flush_due;
-	uint64_t end;	   /* when the recording shall end; UINT64_MAX: with the program */
-	uint64_t deadline; /* after a signal; 0: none came */
-	size_t watched;	   /* counts the processes that watch_tracers() has looked at */
+	uint64_t end;	     /* when the recording shall end; UINT64_MAX: with the program */
+	uint64_t deadline;   /* after a signal; 0: none came */
+	uint64_t window_end; /* when the next file shall begin */
+	size_t watched;	     /* counts the processes that watch_tracers() has looked at */
 	bool progress_shown;
 };
 
@@ -339,6 +344,118 @@ static int build_chain(struct recorder *r, const struct sampler_config *sampler,
 	return chain_build(&r->chain, &config, why);
 }
 
+/* ---- files ---------------------------------------------------------------------- */
+
+/* Without a recording, the writer's records go nowhere. */
+static int create_output(struct recorder *r, struct error *why)
+{
+	const struct record_options *o = r->options;
+
+	if (o->windows.each && window_files_name(&r->files, o->output))
+		return error_memory(why);
+	if (!o->live)
+		return output_file_create(&r->output, o->windows.each ? r->files.part : o->output,
+					  OUTPUT_RECORDING, why);
+	r->output.held = r->output.directory = -1;
+	r->output.fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	return r->output.fd < 0 ? error_set(why, -errno, "%s", strerror(errno)) : 0;
+}
+
+/* The recording, whatever is at its path now. Empty if it is no regular file. */
+static void recording_path(const struct recorder *r, char path[32])
+{
+	struct stat st;
+
+	*path = 0;
+	if (!fstat(r->output.fd, &st) && S_ISREG(st.st_mode))
+		snprintf(path, 32, "/proc/self/fd/%d", r->output.fd);
+}
+
+/* Writes the symbols of a recording, whose stream has ended, and its end. */
+static int complete_recording(void *recorder)
+{
+	struct recorder *r = recorder;
+	const struct event_told *all = &r->chain.accounts->ended;
+	struct recorded_modules modules = {.of = r->modules, .n = record_modules_count(r->modules)};
+	struct pcce_rec_end rec = {
+		.exit_status = r->status, .samples = all->samples, .lost = all->lost};
+	struct error why = {0};
+	char path[32];
+	int err;
+
+	if (r->chain.windows)
+		modules.numbers = windows_modules(r->chain.windows, &modules.n);
+	recording_path(r, path);
+	if (!*path) {
+		note("the output is not a regular file, so it contains no source lines");
+	} else if (write_symbols(path, r->writer, &modules, r->files.n > 1 ? note : warn, note,
+				 &why)) {
+		if (datafile_writer_error(r->writer)[0])
+			return -EIO;
+		say("warning: the recording contains no source lines: %s", why.text);
+	}
+	rec.time = clock_ns(CLOCK_MONOTONIC);
+	err = datafile_put(r->writer, PCCE_REC_END, &rec, sizeof(rec), NULL, 0);
+	return err ? err : datafile_flush(r->writer);
+}
+
+static int complete_window(void *recorder)
+{
+	const struct recorder *r = recorder;
+	int err = complete_recording(recorder);
+
+	if (err)
+		say("%s", *datafile_writer_error(r->writer) ? datafile_writer_error(r->writer)
+							    : strerror(-err));
+	return err;
+}
+
+/* A window goes on until the one before is complete, so that there are at most two. */
+static bool window_is_over(struct recorder *r)
+{
+	const struct record_windows *w = &r->options->windows;
+	uint64_t now;
+
+	if (!w->each || window_files_busy(&r->files))
+		return false;
+	if (w->bytes && datafile_size(r->writer) >= w->bytes)
+		return true;
+	now = clock_ns(CLOCK_MONOTONIC);
+	if (!w->ns || now < r->window_end)
+		return false;
+	r->window_end = now < r->window_end + w->ns ? r->window_end + w->ns : now + w->ns;
+	return true;
+}
+
+/* Begins the next file of a recording in windows. The sampler delivers between two calls of poll()
+ * only, so each sample is in one file. */
+static int switch_output(struct recorder *r)
+{
+	struct datafile_writer *writer;
+	struct error why = {0};
+	int err = stream_pass(r->chain.first, window);
+
+	if (!err)
+		err = datafile_flush(r->writer);
+	if (err)
+		return err;
+	window_files_complete(&r->files, complete_window, r);
+	r->files.bytes += datafile_size(r->writer);
+	err = create_output(r, &why);
+	if (!err)
+		err = output_file_commit(&r->output);
+	if (!err)
+		err = datafile_writer_new(r->output.fd, r->files.part, &writer);
+	if (err) {
+		say("cannot create %s: %s", r->files.part, *why.text ? why.text : strerror(-err));
+		return err;
+	}
+	datafile_writer_close(r->writer);
+	r->writer = writer;
+	err = windows_switch(r->chain.windows, writer);
+	return err ? err : write_info(r->chain.first, r->options, r->config, r->active.ops);
+}
+
 /* ---- the loop ------------------------------------------------------------------- */
 
 static void show_progress(struct recorder *r, bool end)
@@ -412,6 +529,7 @@ static int note_main_process(struct recorder *r)
 					       .pid = (uint32_t)r->main_pid};
 
 	r->end = r->options->duration ? first.time + r->options->duration : UINT64_MAX;
+	r->window_end = first.time + r->options->windows.ns;
 	return r->main_pid ? running_note(&r->running, &first) : 0;
 }
 
@@ -439,6 +557,10 @@ static int record_step(void *recorder, int ms)
 		err = flush_sometimes(r);
 	if (err || over)
 		return err ? err : 1;
+	if (window_is_over(r))
+		err = switch_output(r);
+	if (err)
+		return err;
 	if (clock_ns(CLOCK_MONOTONIC) >= r->end)
 		return 1;
 	if (!stop_signal)
@@ -470,42 +592,16 @@ static int record_loop(struct recorder *r)
 
 /* ---- the end -------------------------------------------------------------------- */
 
-/* The recording, whatever is at its path now. Empty if it is no regular file. */
-static void recording_path(const struct recorder *r, char path[32])
-{
-	struct stat st;
-
-	*path = 0;
-	if (!fstat(r->output.fd, &st) && S_ISREG(st.st_mode))
-		snprintf(path, 32, "/proc/self/fd/%d", r->output.fd);
-}
-
+/* Ends the recording, or its last window. */
 static int finish_recording(struct recorder *r)
 {
-	struct pcce_rec_end rec = {.exit_status = r->status};
-	struct error why = {0};
-	char path[32];
 	int err = stream_pass(r->chain.first, end);
 
 	if (!err)
 		err = datafile_flush(r->writer);
-	if (err)
-		return err;
-	for (uint32_t i = 0; i < r->chain.accounts->n; i++) {
-		rec.samples += r->chain.accounts->of[i].samples;
-		rec.lost += r->chain.accounts->of[i].lost;
-	}
-	recording_path(r, path);
-	if (!*path) {
-		note("the output is not a regular file, so it contains no source lines");
-	} else if (write_symbols(path, r->writer, r->modules, warn, note, &why)) {
-		if (datafile_writer_error(r->writer)[0])
-			return -EIO;
-		say("warning: the recording contains no source lines: %s", why.text);
-	}
-	rec.time = clock_ns(CLOCK_MONOTONIC);
-	err = datafile_put(r->writer, PCCE_REC_END, &rec, sizeof(rec), NULL, 0);
-	return err ? err : datafile_flush(r->writer);
+	if (!err)
+		err = complete_recording(r);
+	return err || !r->options->windows.each ? err : window_files_rename(&r->files);
 }
 
 static void warn_of_running(const struct recorder *r)
@@ -556,7 +652,8 @@ static void print_summary(const struct recorder *r, const struct sampler_config 
 			.why_nothing = i == 0 && r->active.ops->why_nothing
 					       ? r->active.ops->why_nothing(r->active.sampler)
 					       : NULL,
-			.bytes = datafile_size(r->writer),
+			.bytes = r->files.bytes + datafile_size(r->writer),
+			.windows = r->options->windows.each ? r->files.n + 1 : 0,
 			.whole_stacks = config->copy & SAMPLER_COPY_OUTSIDE,
 			.program = r->program,
 			.main_module = r->main_module,
@@ -604,6 +701,7 @@ static int run_recorder(struct recorder *r, const struct sampler_config *config)
 		err = stop_err;
 	if (!err && !r->options->live)
 		err = finish_recording(r);
+	window_files_wait(&r->files);
 	if (err && datafile_writer_error(r->writer)[0])
 		say("%s", datafile_writer_error(r->writer));
 	else if (err < 0)
@@ -611,21 +709,12 @@ static int run_recorder(struct recorder *r, const struct sampler_config *config)
 	else if (!r->options->live)
 		print_summary(r, config);
 	warn_of_running(r);
+	err = err || !r->files.failed ? err : -EIO;
 	r->complete = !err && stop_signal != SIGTERM;
 	if (!r->options->command)
 		return err ? 1 : 0;
 	status = pass_on_status(r);
 	return err && !status ? 1 : status;
-}
-
-/* Without a recording, the writer's records go nowhere. */
-static int create_output(struct recorder *r, struct error *why)
-{
-	if (!r->options->live)
-		return output_file_create(&r->output, r->options->output, OUTPUT_RECORDING, why);
-	r->output.held = r->output.directory = -1;
-	r->output.fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	return r->output.fd < 0 ? error_set(why, -errno, "%s", strerror(errno)) : 0;
 }
 
 int record_run(const struct record_options *o, bool *complete)
@@ -647,6 +736,7 @@ int record_run(const struct record_options *o, bool *complete)
 	int status = 1, err = 0;
 	struct error why;
 
+	r.config = &config;
 	*complete = false;
 	be_quiet = o->quiet;
 	be_verbose = o->verbose;
@@ -673,11 +763,12 @@ int record_run(const struct record_options *o, bool *complete)
 	warn_privileged(&r, program);
 	err = create_output(&r, &why);
 	if (err) {
-		say("cannot create %s: %s", o->output, why.text);
+		say("cannot create %s: %s", o->windows.each ? r.files.part : o->output, why.text);
 		goto out;
 	}
-	if (!datafile_writer_new(r.output.fd, o->output, &r.writer))
-		r.modules = record_modules_new(o->live ? NULL : r.writer, warn);
+	if (!datafile_writer_new(r.output.fd, o->windows.each ? r.files.part : o->output,
+				 &r.writer))
+		r.modules = record_modules_new(o->live || o->windows.each ? NULL : r.writer, warn);
 	if (!r.modules)
 		say("out of memory");
 	else if (build_chain(&r, &config, &why))
@@ -688,6 +779,7 @@ int record_run(const struct record_options *o, bool *complete)
 		r.active.ops->destroy(r.active.sampler);
 	chain_free(&r.chain);
 	output_file_discard(&r.output);
+	window_files_free(&r.files);
 	running_free(&r.running);
 	free(r.marked);
 	record_modules_free(r.modules);

@@ -17,6 +17,12 @@ struct sampler_event;
 struct sampler_system;
 struct stream;
 
+/* A recording in several files, one for each window of time. All zeros: it has one. */
+struct record_windows {
+	bool each;	    /* there are windows */
+	uint64_t ns, bytes; /* after which a window ends; 0: no limit */
+};
+
 /* Samples that are shown while they are taken, instead of being written. */
 struct record_live {
 	/* Returns the end of the stream; NULL: no memory. It may use the modules until its
@@ -35,6 +41,7 @@ struct record_options {
 	bool waits;	     /* one of them samples waits */
 	const char *sampler; /* "auto", or the name of one */
 	const char *output;
+	struct record_windows windows;
 	uint64_t duration;	    /* ns, after which the recording ends; 0: with the program */
 	const char *const *targets; /* n_targets: of -p, see targets.h */
 	size_t n_targets;

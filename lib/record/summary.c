@@ -251,7 +251,10 @@ void record_print_summary(const struct record_summary *s)
 		format_count(text, sizeof(text), s->account->left_out);
 		snprintf(left_out, sizeof(left_out), ", %s left out", text);
 	}
-	if (s->last)
+	if (s->last && s->windows)
+		snprintf(to, sizeof(to), ", %s to %u file%s %s.* (%s)", size, s->windows,
+			 s->windows == 1 ? "" : "s", s->options->output, s->sampler);
+	else if (s->last)
 		snprintf(to, sizeof(to), ", %s to %s (%s)", size, s->options->output, s->sampler);
 	say("%s%s samples%s%s%s%s", name_of_event(s, event, sizeof(event)), n,
 	    s->account->due.known ? " of " : "", due, left_out, to);

@@ -23,7 +23,8 @@ struct record_summary {
 	bool derived;		 /* an event that comes with another one */
 	const char *sampler;	 /* its name */
 	const char *why_nothing; /* why the sampler may have seen nothing; or NULL */
-	uint64_t bytes;		 /* of the file */
+	uint64_t bytes;		 /* of the file, or of all files */
+	unsigned int windows;	 /* files of --switch-output; 0: there is one file */
 	const char *program;	 /* the command's file; NULL: not known */
 	const struct record_module *main_module; /* NULL: not known */
 	bool whole_stacks;			 /* of what is not instrumented, are unwound */

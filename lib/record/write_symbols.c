@@ -29,7 +29,7 @@ HASH_TABLE_TYPE(seen_table, uint64_t); /* hashes of samples */
 
 struct job {
 	struct datafile_writer *w;
-	const struct record_modules *modules;
+	const struct recorded_modules *modules;
 	struct address_list *addresses, kernel; /* addresses: by module */
 	struct seen_table seen;
 	struct recording *recording;
@@ -86,7 +86,7 @@ static int add_frame_address(struct job *j, const struct decode_space *as, uint6
 {
 	const struct decode_module *m = as->find(as, address);
 
-	if (!m || m->module >= record_modules_count(j->modules))
+	if (!m || m->module >= j->modules->n)
 		return 0;
 	return address_list_add(&j->addresses[m->module], decode_link_time(m, address));
 }
@@ -188,10 +188,12 @@ static int put_symbol(void *ctx, const struct symbolize_frame *f)
 				    (const char *const[]){f->function, f->file}, 2);
 }
 
-static int symbolize_module(struct job *j, const struct record_module *m,
-			    void (*warn)(const char *text))
+static int symbolize_module(struct job *j, uint32_t number, void (*warn)(const char *text))
 {
-	struct address_list *a = &j->addresses[m->index];
+	const struct recorded_modules *all = j->modules;
+	const struct record_module *m =
+		record_modules_get(all->of, all->numbers ? all->numbers[number] : number);
+	struct address_list *a = &j->addresses[number];
 	struct error why = {0};
 	char text[4608];
 	int err;
@@ -199,7 +201,7 @@ static int symbolize_module(struct job *j, const struct record_module *m,
 	address_list_sort(a);
 	if (!a->n)
 		return 0;
-	j->module = m->index;
+	j->module = number;
 	if (m->vdso)
 		err = symbolize_vdso(a->all, a->n, put_symbol, j, &why);
 	else if (m->fd >= 0 && m->elf)
@@ -228,7 +230,7 @@ static int put_kernel_symbol(void *ctx, uint64_t address, uint64_t symbol, const
 
 static int symbolize_kernel(struct job *j, void (*note)(const char *text))
 {
-	struct pcce_rec_module rec = {.module = (uint32_t)record_modules_count(j->modules)};
+	struct pcce_rec_module rec = {.module = (uint32_t)j->modules->n};
 	struct error why = {0};
 	char text[sizeof(why.text) + 128];
 	int err;
@@ -250,21 +252,21 @@ static int symbolize_kernel(struct job *j, void (*note)(const char *text))
 	return 0;
 }
 
-int write_symbols(const char *path, struct datafile_writer *w, const struct record_modules *m,
+int write_symbols(const char *path, struct datafile_writer *w, const struct recorded_modules *m,
 		  void (*warn)(const char *text), void (*note)(const char *text), struct error *why)
 {
 	struct job j = {.w = w, .modules = m, .decoder = {.origins = true}};
-	size_t n = record_modules_count(m), i;
+	uint32_t n = (uint32_t)m->n, i;
 	int err;
 
-	j.addresses = calloc(n + 1, sizeof(*j.addresses));
+	j.addresses = calloc((size_t)n + 1, sizeof(*j.addresses));
 	j.stacks = stack_store_new();
 	err = j.addresses && j.stacks ? recording_open(path, NULL, NULL, &j.recording, why)
 				      : error_memory(why);
 	if (!err)
 		err = recording_samples(j.recording, NULL, j.stacks, add_sample_addresses, &j, why);
 	for (i = 0; i < n && !err; i++)
-		err = symbolize_module(&j, record_modules_get(m, (uint32_t)i), warn);
+		err = symbolize_module(&j, i, warn);
 	if (!err)
 		err = symbolize_kernel(&j, note);
 	for (i = 0; j.addresses && i < n; i++)

@@ -7,12 +7,19 @@
 #include "stream/modules.h"
 #include "base/error.h"
 
+/* The modules of a recording. */
+struct recorded_modules {
+	const struct record_modules *of;
+	const uint32_t *numbers; /* those of `of`, by number in the recording; NULL: the same */
+	size_t n;
+};
+
 /*
  * Reads the recording at path, which w has flushed and still writes, decodes its samples and
  * appends the SYMBOL records. Calls warn with one sentence for each module that it cannot
  * symbolize, and note for the kernel. 0, or -errno: the writer's, or with a sentence in why.
  */
-int write_symbols(const char *path, struct datafile_writer *w, const struct record_modules *m,
+int write_symbols(const char *path, struct datafile_writer *w, const struct recorded_modules *m,
 		  void (*warn)(const char *text), void (*note)(const char *text),
 		  struct error *why);
 

@@ -132,9 +132,10 @@ int process_tracker_event(struct process_tracker *f, const struct perf_sideband_
 		return 0;
 	switch (e->type) {
 	case SIDEBAND_EXIT:
-		if (!--p->threads)
-			forget_process(f, p);
-		return 0;
+		if (--p->threads)
+			return stream_ended(sink, e->pid, e->tid, false);
+		forget_process(f, p);
+		return stream_ended(sink, e->pid, e->tid, true);
 	case SIDEBAND_COMM:
 		if (e->tid == e->pid)
 			snprintf(p->comm, sizeof(p->comm), "%s", e->name);

@@ -50,6 +50,7 @@ struct process {
 	uint64_t layout, built, numbered; /* its number; that of maps, and of space */
 	uint32_t space;
 	struct decode_maps maps;
+	bool ended;
 	UT_hash_handle hh;
 };
 
@@ -104,6 +105,16 @@ static void free_generation(struct generation *g)
 	free(g->spaces);
 }
 
+static void free_process(struct address_spaces *s, struct process *p)
+{
+	HASH_DEL(s->processes, p);
+	for (size_t i = 0; i < p->n; i++)
+		free_generation(&p->generations[i]);
+	free(p->generations);
+	free(p->maps.list);
+	free(p);
+}
+
 void address_spaces_free(struct address_spaces *s)
 {
 	struct process *p, *next;
@@ -111,14 +122,8 @@ void address_spaces_free(struct address_spaces *s)
 	if (!s)
 		return;
 	address_spaces_forget(s);
-	HASH_ITER (hh, s->processes, p, next) {
-		HASH_DEL(s->processes, p);
-		for (size_t i = 0; i < p->n; i++)
-			free_generation(&p->generations[i]);
-		free(p->generations);
-		free(p->maps.list);
-		free(p);
-	}
+	HASH_ITER (hh, s->processes, p, next)
+		free_process(s, p);
 	free(s->spaces);
 	free(s->events);
 	free(s);
@@ -281,6 +286,7 @@ static int replay_event(struct address_spaces *s, const struct event *e)
 
 	if (!p)
 		return -ENOMEM;
+	p->ended = false;
 	return e->is_map ? replay_map(s, p, e) : replay_process(s, p, e);
 }
 
@@ -504,4 +510,34 @@ void address_spaces_forget(struct address_spaces *s)
 	s->n_spaces = 0;
 	for (struct process *p = s->processes; p; p = p->hh.next)
 		p->numbered = 0;
+}
+
+const struct decode_module *address_spaces_mappings(struct address_spaces *s, uint32_t pid,
+						    size_t *n)
+{
+	struct process *p = process_of(s, pid);
+	uint64_t layout;
+
+	if (!p || !address_spaces_now(s, pid, &layout))
+		return NULL;
+	*n = p->maps.n;
+	return p->maps.list;
+}
+
+void address_spaces_end(struct address_spaces *s, uint32_t pid)
+{
+	struct process *p = find_process(s, pid);
+
+	if (p)
+		p->ended = true;
+}
+
+void address_spaces_sweep(struct address_spaces *s)
+{
+	struct process *p, *next;
+
+	s->last = NULL;
+	HASH_ITER (hh, s->processes, p, next)
+		if (p->ended)
+			free_process(s, p);
 }

@@ -48,4 +48,12 @@ uint32_t address_spaces_number(struct address_spaces *s, uint32_t pid);
 /* Forgets all numbers. */
 void address_spaces_forget(struct address_spaces *s);
 
+/* Returns the mappings of a process, sorted and disjoint, valid until its next record, and sets *n.
+ * NULL: no memory. */
+const struct decode_module *address_spaces_mappings(struct address_spaces *s, uint32_t pid,
+						    size_t *n);
+/* A process has ended. It is known until address_spaces_sweep() forgets those that have ended. */
+void address_spaces_end(struct address_spaces *s, uint32_t pid);
+void address_spaces_sweep(struct address_spaces *s);
+
 #endif

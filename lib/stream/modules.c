@@ -113,21 +113,20 @@ static void find_table(struct record_modules *m, struct entry *e)
 	table_file_close(&file);
 }
 
-static int write_module(struct record_modules *m, const struct entry *e)
+int record_modules_write(const struct record_modules *m, uint32_t index, uint32_t number,
+			 struct datafile_writer *w)
 {
-	struct pcce_rec_module rec = {.module = e->module.index,
-				      .build_id_size = e->module.build_id_size};
-	struct pcce_rec_table table = {.module = e->module.index};
+	const struct entry *e = m->all[index];
+	struct pcce_rec_module rec = {.module = number, .build_id_size = e->module.build_id_size};
+	struct pcce_rec_table table = {.module = number};
 	struct iovec part = {e->table, e->table_size};
 	int err;
 
-	if (!m->writer)
-		return 0;
 	memcpy(rec.build_id, e->module.build_id, sizeof(rec.build_id));
-	err = datafile_put_strings(m->writer, PCCE_REC_MODULE, &rec, sizeof(rec),
+	err = datafile_put_strings(w, PCCE_REC_MODULE, &rec, sizeof(rec),
 				   (const char *const[]){e->path}, 1);
 	if (!err && e->table)
-		err = datafile_put(m->writer, PCCE_REC_TABLE, &table, sizeof(table), &part, 1);
+		err = datafile_put(w, PCCE_REC_TABLE, &table, sizeof(table), &part, 1);
 	return err;
 }
 
@@ -168,7 +167,7 @@ static int add_file(struct record_modules *m, const char *path, int fd, char *ke
 	if (!hash_added(e))
 		return -ENOMEM;
 	*out = e;
-	return write_module(m, e);
+	return m->writer ? record_modules_write(m, e->module.index, e->module.index, m->writer) : 0;
 }
 
 /* True for names in the file system. The kernel has other names for memory that is not a file. */

@@ -39,6 +39,10 @@ struct record_modules *record_modules_new(struct datafile_writer *w,
 					  void (*warn)(const char *text));
 void record_modules_free(struct record_modules *m);
 
+/* Writes a module with its table, under a number, which must be the next one. 0 or -errno. */
+int record_modules_write(const struct record_modules *m, uint32_t index, uint32_t number,
+			 struct datafile_writer *w);
+
 /* Returns the stage of a stream that adds the modules of mappings, and of other recordings. Behind
  * it, mappings have the numbers of their modules. */
 struct stream *record_modules_stage(struct record_modules *m);

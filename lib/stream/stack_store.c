@@ -27,7 +27,8 @@ struct level {
 	uint64_t generation; /* or the name */
 	struct pcce_entry base;
 	const struct stack_node *node;
-	bool late; /* no sample of stack_store_complete() has carried it */
+	uint64_t
+		carried; /* the window in which stack_store_complete() has carried it; 0: in none */
 };
 
 struct thread {
@@ -35,6 +36,7 @@ struct thread {
 	uint64_t key; /* pid and tid */
 	struct level *levels;
 	size_t n;
+	bool ended;
 };
 
 /* PCCE_SAMPLE_BY_CONTENT: the segments that a recording's names identify. */
@@ -45,6 +47,7 @@ struct named {
 };
 
 struct stack_store {
+	uint64_t window; /* its number, from 1 */
 	struct stack_node *nodes;
 	struct thread *threads;
 	struct named *names;
@@ -54,7 +57,11 @@ struct stack_store {
 
 struct stack_store *stack_store_new(void)
 {
-	return calloc(1, sizeof(struct stack_store));
+	struct stack_store *all = calloc(1, sizeof(*all));
+
+	if (all)
+		all->window = 1;
+	return all;
 }
 
 void stack_store_free(struct stack_store *all)
@@ -180,7 +187,7 @@ static int take_named(struct stack_store *all, const struct pcce_segment *segmen
 	if (!entry)
 		return -ENOMEM;
 	entry->name = segment->generation;
-	entry->level = (struct level){segment->generation, segment->base, node, true};
+	entry->level = (struct level){segment->generation, segment->base, node, 0};
 	if (!hash_add(all->names, name, entry))
 		return -ENOMEM;
 	return 0;
@@ -206,6 +213,7 @@ int stack_store_take(struct stack_store *all, const struct pcce_sample *s,
 	t = thread_of(all, s);
 	if (!t)
 		return -ENOMEM;
+	t->ended = false;
 	for (; segment < end; segment++) {
 		const struct stack_node *node;
 
@@ -219,7 +227,7 @@ int stack_store_take(struct stack_store *all, const struct pcce_sample *s,
 		if (!node)
 			return -ENOMEM;
 		t->levels[segment->index] =
-			(struct level){segment->generation, segment->base, node, true};
+			(struct level){segment->generation, segment->base, node, 0};
 	}
 	*below = lookup(t, s->n_below - 1, s->below);
 	return 0;
@@ -227,8 +235,8 @@ int stack_store_take(struct stack_store *all, const struct pcce_sample *s,
 
 /* ---- samples that are left out --------------------------------------------------- */
 
-/* The segment at an index, if it has this generation and no sample has carried it. t: NULL if names
- * identify segments. */
+/* The segment at an index, if it has this generation and no sample of the window has carried it.
+ * t: NULL if names identify segments. */
 static struct level *late_level(const struct stack_store *all, const struct thread *t,
 				uint32_t index, uint64_t generation)
 {
@@ -236,11 +244,14 @@ static struct level *late_level(const struct stack_store *all, const struct thre
 			      : index < t->n ? &t->levels[index]
 					     : NULL;
 
-	return level && generation && level->generation == generation && level->late ? level : NULL;
+	return level && generation && level->generation == generation &&
+			       level->carried != all->window
+		       ? level
+		       : NULL;
 }
 
-/* How many segments below the sample no sample has carried. What is below a segment never changes,
- * so they are the newest ones. */
+/* How many segments below the sample no sample of the window has carried. What is below a segment
+ * never changes, so they are the newest ones. */
 static uint32_t count_late(const struct stack_store *all, const struct thread *t,
 			   const struct pcce_sample *s)
 {
@@ -258,12 +269,12 @@ static uint32_t count_late(const struct stack_store *all, const struct thread *t
 	return n;
 }
 
-static void carry(struct level *level, uint64_t index, struct pcce_segment *to)
+static void carry(struct level *level, uint64_t index, uint64_t window, struct pcce_segment *to)
 {
 	*to = (struct pcce_segment){
 		.generation = level->generation, .index = index, .base = level->base};
 	memcpy(to->entry, level->node->content.entry, sizeof(to->entry));
-	level->late = false;
+	level->carried = window;
 }
 
 int stack_store_complete(struct stack_store *all, const struct pcce_sample *s,
@@ -294,12 +305,36 @@ int stack_store_complete(struct stack_store *all, const struct pcce_sample *s,
 	for (uint32_t i = 1; i <= n; i++) {
 		level = late_level(all, t, s->n_below - i, generation);
 		generation = level->base.id;
-		carry(level, s->n_below - i, &to[n - i]);
+		carry(level, s->n_below - i, all->window, &to[n - i]);
 	}
 	if (s->n_stack)
 		memcpy(to + n, pcce_sample_stack(s), s->n_stack * sizeof(uint64_t));
 	*out = all->complete;
 	return 0;
+}
+
+void stack_store_end_thread(struct stack_store *all, uint32_t pid, uint32_t tid)
+{
+	uint64_t key = (uint64_t)pid << 32 | tid;
+	struct thread *t;
+
+	HASH_FIND(hh, all->threads, &key, sizeof(key), t);
+	if (t)
+		t->ended = true;
+}
+
+void stack_store_begin_window(struct stack_store *all)
+{
+	struct thread *t, *next;
+
+	all->window++;
+	HASH_ITER (hh, all->threads, t, next) {
+		if (!t->ended)
+			continue;
+		HASH_DEL(all->threads, t);
+		free(t->levels);
+		free(t);
+	}
 }
 
 /* ---- flat stacks ----------------------------------------------------------------- */

@@ -31,11 +31,16 @@ int stack_store_take(struct stack_store *all, const struct pcce_sample *s,
  * For users that leave out samples of a recording. Later samples of the thread only name the
  * segments that a sample has carried (struct pcce_sample). If that one is left out, the first one
  * that is kept and stands on them has to carry them. *out is the sample, which must be taken
- * already, with all segments below it that no other *out has carried: there can be more than
- * PCCE_SAMPLE_SEGMENTS. It is valid until the next call. 0 or -ENOMEM.
+ * already, with all segments below it that no other *out of the window has carried: there can be
+ * more than PCCE_SAMPLE_SEGMENTS. It is valid until the next call. 0 or -ENOMEM.
  */
 int stack_store_complete(struct stack_store *all, const struct pcce_sample *s,
 			 const struct pcce_sample **out);
+/* Begins another window, whose samples carry all segments below them again. All samples are of one
+ * window until the first call. Forgets threads that have ended. */
+void stack_store_begin_window(struct stack_store *all);
+/* A thread has ended. Samples of it that come late are taken until the next window begins. */
+void stack_store_end_thread(struct stack_store *all, uint32_t pid, uint32_t tid);
 
 /* How many segments are known, with this one. */
 uint64_t stack_store_depth(const struct stack_node *below);

@@ -5,6 +5,7 @@
  *
  *     sources   bpf | self | kmod | count | recording
  *     stages    room -> modules -> state -> carriers -> accounts -> only -> hot | frames
+ *               -> windows
  *     ends      writer | profile | merge | libpcce-decode
  *
  * A stage is a struct that begins with a struct stream. It has a function for each kind of thing
@@ -85,6 +86,12 @@ struct stream_ops {
 		      const char *const *strings, int n_strings);
 	/* Marks the stacks that the stage refers to, for stack_store_sweep(). */
 	int (*keep)(struct stream *s);
+	/* A thread has ended; process: it was the last one of its process. Samplers that hear of it
+	 * tell so, after the thread's samples. */
+	int (*ended)(struct stream *s, uint32_t pid, uint32_t tid, bool process);
+	/* A window of the recording ends (--switch-output): delivers what end() would deliver of
+	 * it. What comes next belongs to the next window, which is a recording by itself. */
+	int (*window)(struct stream *s);
 	/* After the last event: delivers what the stage kept back. */
 	int (*end)(struct stream *s);
 	void (*free)(struct stream *s);
@@ -164,6 +171,12 @@ static inline int stream_thread(struct stream *to, uint64_t time, pid_t pid, pid
 		.time = time, .pid = (uint32_t)pid, .tid = (uint32_t)tid};
 
 	return stream_pass(to, thread, &rec, comm);
+}
+
+/* process: the thread was the last one of its process. */
+static inline int stream_ended(struct stream *to, pid_t pid, pid_t tid, bool process)
+{
+	return stream_pass(to, ended, (uint32_t)pid, (uint32_t)tid, process);
 }
 
 /* An executable mapping of a file. pgoff: file offset of start. ino: of the file; 0: not known. */

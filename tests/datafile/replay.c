@@ -60,6 +60,7 @@ int main(int argc, char **argv)
 	struct expression only = {0};
 	struct chain chain = {0};
 	struct error why = {0};
+	struct recorded_modules modules;
 	bool aggregates = false;
 	int r = argc < 3 ? -1 : 0;
 
@@ -80,9 +81,10 @@ int main(int argc, char **argv)
 			       &why);
 	r = r ? r : stream_pass(chain.first, end);
 	r = r ? r : datafile_flush(config.writer);
+	modules = (struct recorded_modules){.of = config.modules,
+					    .n = record_modules_count(config.modules)};
 	r = r ? r
-	      : write_symbols(argv[argc - 1], config.writer, config.modules, complain, complain,
-			      &why);
+	      : write_symbols(argv[argc - 1], config.writer, &modules, complain, complain, &why);
 	r = r ? r : datafile_put(config.writer, PCCE_REC_END, &end, sizeof(end), NULL, 0);
 	if (r)
 		complain(*why.text ? why.text : strerror(-r));

@@ -3,7 +3,8 @@
  * Tests that samples which are left out keep no segments from later ones (stream/stack_store.h).
  * Simulated threads push and pop segments at random. A sampler sends each segment once, and at most
  * some with one sample. A part of the samples is left out. A reader of the others must know the
- * same stacks as a reader of all. Samples of the kernel module name segments by their content.
+ * same stacks as a reader of all. A reader of one window must know them, too. Samples of the kernel
+ * module name segments by their content.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +75,18 @@ static void take_sample(struct simulated *t, struct pcce_sample *s, uint32_t fla
 	}
 }
 
-static void run(uint32_t flags, const char *name)
+/* In windows, each reader knows the samples of one window only, and a thread ends with it. */
+static void begin_window(struct stack_store *all, struct stack_store **some)
+{
+	stack_store_end_thread(all, 1, 0);
+	stack_store_begin_window(all);
+	threads[0].n = 0;
+	threads[0].sent = threads[0].generation;
+	stack_store_free(*some);
+	*some = stack_store_new();
+}
+
+static void run(uint32_t flags, bool windows, const char *name)
 {
 	size_t size = sizeof(struct pcce_sample) + SENT_MAX * sizeof(struct pcce_segment);
 	struct stack_store *all = stack_store_new(), *some = stack_store_new();
@@ -90,6 +102,8 @@ static void run(uint32_t flags, const char *name)
 		const struct stack_node *below, *other;
 		const struct pcce_sample *out;
 
+		if (windows && i % 500 == 0)
+			begin_window(all, &some);
 		change_stack(t);
 		take_sample(t, s, flags);
 		err = stack_store_take(all, s, &below);
@@ -127,7 +141,9 @@ static void run(uint32_t flags, const char *name)
 
 int main(void)
 {
-	run(0, "segments have generations");
-	run(PCCE_SAMPLE_BY_CONTENT, "segments have names");
+	run(0, false, "segments have generations");
+	run(PCCE_SAMPLE_BY_CONTENT, false, "segments have names");
+	run(0, true, "windows");
+	run(PCCE_SAMPLE_BY_CONTENT, true, "windows, and segments have names");
 	return tap_done();
 }

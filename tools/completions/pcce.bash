@@ -65,7 +65,7 @@ _pcce_value() {
 		;;
 	*record--pid | *record-p | *top--pid | *top-p) _pcce_words "$(cd /proc && printf '%s\n' [0-9]*)" ;;
 	*record--uid | *record-u) mapfile -t COMPREPLY < <(compgen -u -- "$cur") ;;
-	*record--cgroup | *record-G | *record--cpu | *record-C | *record--duration) ;;
+	*record--cgroup | *record-G | *record--cpu | *record-C | *record--duration | *record--switch-output) ;;
 	*--pid | *--tid | *--comm | *--event | *--time | *--focus | *--ignore | *--under) ;;
 	*report--hot | *record--hot | *compare--phi | *--min-percent | *--max-depth | *--max-rows | *diff--lines | *diff-n) ;;
 	*--count | *record-c | *top-c | *--frequency | *record-F | *top-F | *top-n | *top--iterations) ;;
@@ -86,7 +86,7 @@ _pcce_command_at() {
 			;;
 		-[ceFobpCuG] | =) i=$((i + 1)) ;;
 		-*) [ "${COMP_WORDS[i + 1]-}" = = ] || case ${COMP_WORDS[i]} in
-			--sampler | --engine | --event | --frequency | --output | --pid | --cpu | --uid | --cgroup | --duration) i=$((i + 1)) ;;
+			--sampler | --engine | --event | --frequency | --output | --pid | --cpu | --uid | --cgroup | --duration | --switch-output) i=$((i + 1)) ;;
 			esac ;;
 		*)
 			[ -n "${COMP_WORDS[i]}" ] && echo "$i"
