@@ -101,7 +101,7 @@ DEPFLAGS   = -MMD -MP -MF $@.d
 
 LIB_SRC    := $(wildcard lib/*/*.c)
 PROTO_SRC  := $(wildcard lib/format/*.proto)
-CMD_SRC    := $(filter-out tools/pcce-ld.c,$(wildcard tools/pcce.c tools/pcce-*.c))
+CMD_SRC    := $(filter-out tools/pcce-ld.c,$(wildcard tools/pcce.c tools/pcced.c tools/pcce-*.c))
 BIN_IN     := $(filter-out %.pc.in,$(wildcard tools/pcce-*.in))
 SPECS_IN   := $(wildcard tools/*.specs.in tools/*.flags.in)
 PC_IN      := $(wildcard tools/*.pc.in)

@@ -21,6 +21,8 @@ I_CMAKE := $(DESTDIR)$(PREFIX)/lib/cmake/Pcce
 I_MESON := $(DESTDIR)$(PREFIX)/share/meson/native
 I_BASH  := $(DESTDIR)$(BASH_COMPLETIONS)
 I_ZSH   := $(DESTDIR)$(ZSH_COMPLETIONS)
+I_UNIT  := $(DESTDIR)$(PREFIX)/lib/systemd/system
+I_SHARE := $(DESTDIR)$(PREFIX)/share/pcce
 I_SO    := $(DESTDIR)$(SODIR)
 I_PC    := $(DESTDIR)$(PKGCONFIG_DIR)
 
@@ -40,7 +42,7 @@ installed_in = $(call subst_in,$(PREFIX)/lib/pcce,$(PREFIX)/bin,$(PREFIX)/includ
 install: all                                    ## install under PREFIX (staged: DESTDIR)
 	$(call say,INSTALL,$(DESTDIR)$(PREFIX))
 	$(Q)$(INSTALL) -d $(I_BIN) $(I_LIB)/ld $(I_INC) $(I_SO) $(I_PC) $(I_CMAKE) \
-		$(I_MESON) $(I_BASH) $(I_ZSH)
+		$(I_MESON) $(I_BASH) $(I_ZSH) $(I_UNIT) $(I_SHARE)
 	$(Q)$(INSTALL) -m 755 $(CMDS) $(I_BIN)
 	$(Q)cp -a $(CMD_LINKS) $(I_BIN)
 	$(Q)$(INSTALL) -m 644 $(DISPATCH) $(I_LIB)
@@ -63,6 +65,8 @@ install: all                                    ## install under PREFIX (staged:
 	$(Q)$(foreach f,$(CMD_LINKS),ln -sf pcce-gcc.1 $(call man_path,$(f).1);)
 	$(Q)$(INSTALL) -m 644 $(filter %.cmake,$(FLAGS_FOR)) $(I_CMAKE)
 	$(Q)$(call installed_in,tools/pcce.meson.in) > $(I_MESON)/pcce
+	$(Q)$(call installed_in,tools/daemon/pcced.service.in) > $(I_UNIT)/pcced.service
+	$(Q)$(INSTALL) -m 644 tools/daemon/pcced.toml $(I_SHARE)
 	$(Q)$(INSTALL) -m 644 tools/completions/_pcce $(I_ZSH)
 	$(Q)$(INSTALL) -m 644 tools/completions/pcce.bash $(I_BASH)/$(firstword $(COMPLETED))
 	$(Q)$(foreach c,$(wordlist 2,99,$(COMPLETED)),\
@@ -71,7 +75,8 @@ install: all                                    ## install under PREFIX (staged:
 uninstall:                                      ## remove what install put there
 	$(call say,REMOVE,$(DESTDIR)$(PREFIX))
 	$(Q)rm -f $(addprefix $(I_BIN)/,$(notdir $(CMDS) $(CMD_LINKS) $(SCRIPTS)))
-	$(Q)rm -rf $(I_LIB) $(I_CMAKE) $(I_INC)
+	$(Q)rm -rf $(I_LIB) $(I_CMAKE) $(I_INC) $(I_SHARE)
+	$(Q)rm -f $(I_UNIT)/pcced.service
 	$(Q)rm -f $(I_SO)/libpcce-decode.so $(I_SO)/$(notdir $(DECODE_SO))
 	$(Q)rm -f $(addprefix $(I_PC)/,$(notdir $(PC_IN:.in=))) $(I_ZSH)/_pcce \
 		$(I_MESON)/pcce $(addprefix $(I_BASH)/,$(COMPLETED))

@@ -202,7 +202,8 @@ static int windows_process(struct stream *s, const struct pcce_rec_process *rec,
 {
 	struct windows *w = windows_of(s);
 	struct process *p = known_process(w, rec->pid);
-	bool another = rec->flags & PCCE_PROCESS_FORK;
+	/* Before, samples can have come of a process of which nobody had told. */
+	bool another = p && p->name && rec->flags & PCCE_PROCESS_FORK, unknown = p && !p->name;
 
 	if (!p || set_name(&p->name, comm))
 		return -ENOMEM;
@@ -210,6 +211,8 @@ static int windows_process(struct stream *s, const struct pcce_rec_process *rec,
 	p->ended = false;
 	if (another && p->window == w->window) {
 		p->same_from = w->window;
+		p->window = 0;
+	} else if (unknown) {
 		p->window = 0;
 	}
 	if (rec->ppid)

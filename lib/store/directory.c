@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 #include "base/array.h"
 #include "base/output_file.h"
 #include "store/directory.h"
@@ -76,6 +77,13 @@ struct files {
 	char **names;
 	size_t n;
 };
+
+static void free_files(struct files *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		free(f->names[i]);
+	free(f->names);
+}
 
 static int compare_names(const void *a, const void *b)
 {
@@ -173,8 +181,31 @@ FILE *directory_get(const char *folder, const struct store_query *q, void (*note
 			  folder);
 	else if (!r)
 		out = merge_files(&f, note, why);
-	for (size_t i = 0; i < f.n; i++)
-		free(f.names[i]);
-	free(f.names);
+	free_files(&f);
 	return out;
+}
+
+/* ---- removing -------------------------------------------------------------------- */
+
+int directory_expire(const char *folder, uint64_t size, uint64_t age, struct error *why)
+{
+	uint64_t now = (uint64_t)time(NULL), bytes = 0;
+	struct store_query all = {0}, old = {.until = age && age < now ? now - age : 0};
+	struct files f = {0};
+	struct stat st;
+	int r = size || age ? list_recordings(folder, &all, &f, why) : 0;
+
+	for (size_t i = f.n; i-- > 0 && !r;) {
+		const char *name = strrchr(f.names[i], '/') + 1;
+
+		if (stat(f.names[i], &st))
+			continue;
+		bytes += (uint64_t)st.st_size;
+		if (((size && bytes > size) || (old.until && is_of_time(name, &old))) &&
+		    unlink(f.names[i]) && errno != ENOENT)
+			r = error_set(why, -errno, "cannot remove %s: %s", f.names[i],
+				      strerror(errno));
+	}
+	free_files(&f);
+	return r;
 }

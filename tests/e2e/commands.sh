@@ -10,7 +10,7 @@ version=$(cat "$top/VERSION")
 cd "$scratch" || exit 1
 
 for c in pcce pcce-encode pcce-record pcce-report pcce-top pcce-merge pcce-diff pcce-compare pcce-check pcce-core \
-	pcce-decode pcce-config; do
+	pcce-decode pcce-config pcced; do
 	check "$c --help" $c --help
 	check "$c --help describes options" sh -c "$c --help | grep -q -e '--version'"
 	is "$c --version names $version" "$($c --version 2>&1 | grep -c -F -- "$version")" 1

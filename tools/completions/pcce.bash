@@ -163,4 +163,4 @@ _pcce() {
 }
 
 complete -F _pcce pcce pcce-record pcce-report pcce-top pcce-merge pcce-push pcce-pull pcce-diff \
-	pcce-compare pcce-check pcce-core pcce-decode pcce-encode pcce-config
+	pcce-compare pcce-check pcce-core pcce-decode pcce-encode pcce-config pcced
