@@ -38,6 +38,16 @@ count_files() {
 	[ -e "${files[0]}" ] && echo ${#files[@]} || echo 0
 }
 
+# has_files OUTPUT N: waits until as many windows are complete
+has_files() {
+	local i
+	for ((i = 0; i < 1200; i++)); do
+		[ "$(count_files "$1")" -lt "$2" ] || return 0
+		sleep 0.1
+	done
+	return 1
+}
+
 # adds_up NAME OUTPUT: due, taken and lost of the windows add up to those of the merge
 adds_up() {
 	local value file sum
@@ -108,8 +118,14 @@ if has_bpf; then
 	./plain &
 	plain=$!
 	$run >/dev/null &
-	check "the whole system" windowed system -a --duration=5
+	pcce-record -q -a -F 99 --switch-output=500ms -o system 2>log &
+	recorder=$!
+	check "the whole system" has_files system 4
+	kill -INT $recorder
+	wait $recorder
+	is "the whole system: status" $? 0
 	kill $plain
+	pcce-merge -q -o system.data system.2????????????????
 	adds_up "the whole system" system
 	check "the whole system: a function without pcce" windows_have system spin_for_long 2
 fi
@@ -137,12 +153,15 @@ refused "with --show" "leave out one of them" --switch-output=1 --show
 
 # The folder goes away: the program does not notice, and what was complete is.
 mkdir gone
-pcce-record -q -b self --switch-output=200ms -o gone/x -- ./work ./libplugin.so 40 2>log &
+pcce-record -q -b self --switch-output=200ms -o gone/x -- \
+	sh -c 'while ! [ -e stop ]; do ./busy 10; done' 2>log &
+check "the folder goes away: before" has_files gone/x 2
+mv gone went
 for ((i = 0; i < 600; i++)); do
-	[ "$(count_files gone/x)" -lt 2 ] || break
+	grep -q "cannot create" log && break
 	sleep 0.1
 done
-mv gone went
+touch stop
 wait $!
 is "the folder goes away: status" $? 1
 check "the folder goes away: a message" grep -q "cannot create gone/x" log
