@@ -37,6 +37,7 @@ enum {
 	OPT_COUNT,
 	OPT_ENGINE,
 	OPT_BURST,
+	OPT_LATENCY,
 	OPT_ONLY,
 	OPT_PER_THREAD,
 	OPT_SHOW,
@@ -73,6 +74,10 @@ static const struct argp_option options[] = {
 	 "Count only in bursts of LENGTH, one each INTERVAL (default: 2ms/20ms); adaptive: of "
 	 "bursts that begin in one context, count only a share of RATIO (default: 0.1), with more "
 	 "weight (--count)",
+	 0},
+	{"latency", OPT_LATENCY, "FUNCTION,...", 0,
+	 "Time every execution of these functions of the program, by its context; pcce-report "
+	 "--format=latency shows the percentiles",
 	 0},
 	{"event", 'e', "EVENT,...", 0,
 	 "Sample on these events of those below (default: cpu-clock), or tracepoints as "
@@ -334,6 +339,11 @@ static void check_record_options(struct argp_state *state, const struct record_o
 	if (o->bursts && o->bursts->every && (o->hot || (o->engine && strcmp(o->engine, "cct"))))
 		message_usage(state, "cannot use adaptive bursts with --hot or another engine than "
 				     "cct: leave out adaptive");
+	if (o->latency && (o->engine || o->bursts || o->hot))
+		message_usage(state, "cannot use --latency with --%s: leave out one of them",
+			      o->engine	  ? "engine"
+			      : o->bursts ? "burst"
+					  : "hot");
 	if (o->count && o->n_targets)
 		message_usage(state, "cannot use --count with -p: a program is counted from its "
 				     "first instruction on; name a command");
@@ -412,6 +422,10 @@ static error_t parse_record_option(int key, char *arg, struct argp_state *state)
 		break;
 	case OPT_BURST:
 		o->bursts = option_burst(state, arg);
+		break;
+	case OPT_LATENCY:
+		o->latency = arg;
+		o->count = true;
 		break;
 	case OPT_OFF_CPU:
 	case OPT_WALL:
@@ -566,7 +580,8 @@ int main(int argc, char **argv)
 			o.engine = o.hot ? "hcct" : "cct";
 		if (finds_hot(o.engine) && !o.hot)
 			o.hot = default_hot();
-		o.counted = !o.bursts	      ? "calls"
+		o.counted = o.latency	      ? "calls with durations"
+			    : !o.bursts	      ? "calls"
 			    : o.bursts->every ? "calls in adaptive bursts"
 					      : "calls in bursts";
 	}

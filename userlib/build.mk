@@ -201,7 +201,8 @@ COUNT_CFLAGS := $(filter-out -fasynchronous-unwind-tables -fcf-protection,$(USER
 	-fno-asynchronous-unwind-tables -fno-builtin -fno-tree-loop-distribute-patterns \
 	-fomit-frame-pointer -ffixed-r11 -ffixed-rbp
 
-COUNT_OBJ := $(addprefix $(USERLIB_OBJ)/count/,adaptive.o head.o engine.o fast.o hot.o lossy.o \
+COUNT_OBJ := $(addprefix $(USERLIB_OBJ)/count/,adaptive.o head.o engine.o fast.o hot.o latency.o \
+	latency_entry.o lossy.o \
 	modules.o stack.o)
 $(COUNT_OBJ): USERLIB_CFLAGS := $(COUNT_CFLAGS)
 $(USERLIB_OBJ)/count/engine.elf: $(COUNT_OBJ) $(USERLIB_DIR)/count/engine.lds

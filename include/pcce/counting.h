@@ -32,6 +32,7 @@
 
 #include <linux/types.h>
 #include <pcce/assert.h>
+#include <pcce/duration.h>
 
 #define PCCE_COUNT_MAGIC 0x544e554f43434350ULL /* "PCCCOUNT" */
 #define PCCE_COUNT_UNIT 32		       /* bytes */
@@ -116,7 +117,24 @@ struct pcce_count_area {
 #define PCCE_COUNT_HOT_NODES 3u	   /* wide */
 #define PCCE_COUNT_HOT_COUNTERS 4u /* wide */
 #define PCCE_COUNT_CODE 5u	   /* the first of `used` blocks with a struct pcce_count_code */
-#define PCCE_COUNT_IS_WIDE(kind) ((kind) >= PCCE_COUNT_HOT_NODES)
+#define PCCE_COUNT_TIMED_COUNTERS 6u
+#define PCCE_COUNT_BUCKETS 7u
+
+/* Bytes of a unit. The first one of a block is its head. */
+static inline __u32 pcce_count_unit_size(__u32 kind)
+{
+	switch (kind) {
+	case PCCE_COUNT_HOT_NODES:
+	case PCCE_COUNT_HOT_COUNTERS:
+		return 2 * PCCE_COUNT_UNIT; /* wide */
+	case PCCE_COUNT_TIMED_COUNTERS:
+		return 8 * PCCE_COUNT_UNIT;
+	case PCCE_COUNT_BUCKETS:
+		return 4 * PCCE_COUNT_UNIT;
+	default:
+		return PCCE_COUNT_UNIT;
+	}
+}
 
 struct pcce_count_block {
 	__u32 kind; /* 0: the block was never put to use */
@@ -151,6 +169,20 @@ struct pcce_count_hot_counter {
 	__u64 others; /* part of count: calls of the contexts that had the counter before */
 	__u64 error;  /* the most that the context had before it got the counter */
 	__u64 reserved[2];
+};
+
+/*
+ * A counter of executions whose durations are known (--latency), in ns. Each counted entry has
+ * ended, has no end, was left, or has not ended. The buckets are those of pcce_duration_bucket():
+ * 16 in each unit of the kind PCCE_COUNT_BUCKETS.
+ */
+struct pcce_count_timed_counter {
+	struct pcce_count_counter counter;
+	__u64 ended, sum, min, max;
+	__u64 no_end; /* called by code whose returns are not seen */
+	__u64 left;   /* by a jump or an exception, or with a switch of the stack */
+	__u64 reserved[2];
+	__u32 buckets[PCCE_DURATION_GROUPS]; /* numbers of units; 0: none */
 };
 
 /* A change of a library's code, with what must be there before. */
@@ -245,7 +277,15 @@ struct pcce_count_head {
 	__u64 modules;
 	/* pcce_count_config.function, of a process that has no thread page at its start */
 	__u64 late;
+	/* Of --latency: like count; at the end of a call, with PCCE_COUNT_END in r11; and after a
+	 * jump or an exception. They keep all registers except flags, the second r10, too. */
+	__u64 latency, latency_end, latency_jump;
 };
+
+/* With this bit, r11 is no place, but the number of a changed after-slot. */
+#define PCCE_COUNT_END 0x80000000u
+#define PCCE_COUNT_END_STUB 96	 /* bytes of the stub of an after-slot */
+#define PCCE_COUNT_END_RETURN 11 /* offset behind its call of the engine */
 
 /* Written by pcce-record. Addresses are those of the process. */
 struct pcce_count_config {
@@ -273,6 +313,11 @@ struct pcce_count_config {
 	__u64 modules;	/* struct pcce_count_modules; begins as zeros */
 	__u64 debug;	/* the dynamic linker's struct r_debug */
 	__u64 function; /* of the engine: the one that counts */
+	/* Of --latency: the stubs of after-slots, [ends, ends_end), and the length of a cycle of
+	 * the time stamp counter, in 2^-32 ns. */
+	__u64 ends;
+	__u64 ends_end;
+	__u64 cycle;
 };
 
 PCCE_ASSERT_SIZE(pcce_count_thread, 16);
@@ -285,8 +330,9 @@ PCCE_ASSERT_SIZE(pcce_count_counter, PCCE_COUNT_UNIT);
 PCCE_ASSERT_SIZE(pcce_count_hot_node, 2 * PCCE_COUNT_UNIT);
 PCCE_ASSERT_SIZE(pcce_count_hot_counter, 2 * PCCE_COUNT_UNIT);
 PCCE_ASSERT_OFFSET(pcce_count_area, burst, 52);
-PCCE_ASSERT_SIZE(pcce_count_head, 112);
-PCCE_ASSERT_SIZE(pcce_count_config, 136);
+PCCE_ASSERT_SIZE(pcce_count_timed_counter, 8 * PCCE_COUNT_UNIT);
+PCCE_ASSERT_SIZE(pcce_count_head, 136);
+PCCE_ASSERT_SIZE(pcce_count_config, 160);
 PCCE_ASSERT_SIZE(pcce_count_change, 24);
 PCCE_ASSERT_SIZE(pcce_count_code, 112);
 PCCE_ASSERT_SIZE(pcce_count_module, 56);

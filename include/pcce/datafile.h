@@ -54,6 +54,7 @@ enum pcce_record_type {
 	PCCE_REC_WAIT = 20,
 	PCCE_REC_LABELS = 21,
 	PCCE_REC_LABELED = 22,
+	PCCE_REC_DURATIONS = 23,
 	PCCE_REC_PACKED = 24
 };
 
@@ -186,6 +187,32 @@ struct pcce_rec_labeled {
 	struct pcce_record rec;
 	__u32 number;
 	__u32 reserved;
+};
+
+/* Durations in one bucket (duration.h). */
+struct pcce_duration_count {
+	__u32 bucket;
+	__u32 reserved;
+	__u64 count;
+};
+
+/* Executions of a function in one context, in ns. The buckets follow, in order: their counts add up
+ * to ended. min and max are 0 if that is 0. */
+struct pcce_durations {
+	__u64 ended;
+	__u64 sum;
+	__u64 min;
+	__u64 max;
+	__u64 no_end; /* called by code whose returns are not seen */
+	__u64 left;   /* by a jump or an exception, or with a switch of the stack */
+	__u32 n;      /* buckets */
+	__u32 reserved;
+};
+
+/* The durations of the calls that the next record counts, a SUM. */
+struct pcce_rec_durations {
+	struct pcce_record rec;
+	struct pcce_durations durations;
 };
 
 enum pcce_loss {
@@ -345,6 +372,8 @@ PCCE_ASSERT_SIZE(pcce_rec_kernel_stack, 24);
 PCCE_ASSERT_SIZE(pcce_rec_wait, 40);
 PCCE_ASSERT_SIZE(pcce_rec_labels, 56);
 PCCE_ASSERT_SIZE(pcce_rec_labeled, 24);
+PCCE_ASSERT_SIZE(pcce_duration_count, 16);
+PCCE_ASSERT_SIZE(pcce_rec_durations, 72);
 PCCE_ASSERT_SIZE(pcce_rec_lost, 40);
 PCCE_ASSERT_SIZE(pcce_rec_due, 56);
 PCCE_ASSERT_SIZE(pcce_rec_frames, 48);

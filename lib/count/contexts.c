@@ -21,6 +21,11 @@ struct reader {
 	uint8_t unknown[PCCE_COUNT_THREADS];
 	struct pcce_sample *out; /* the next sample, with room for its entries and segments: */
 	size_t capacity;	 /* bytes */
+	/* The durations of the next sample. */
+	struct {
+		struct pcce_durations all;
+		struct pcce_duration_count of[PCCE_DURATION_BUCKETS];
+	} durations;
 };
 
 enum { NOT_SENT, SENT, BROKEN }; /* of reader.sent */
@@ -203,7 +208,7 @@ static bool has_known_modules(const struct reader *r, uint32_t thread, size_t mo
 
 /* Returns 0, -EINVAL if the counter makes no sense, or what the sink returns. */
 static int send_counter(struct reader *r, const struct pcce_count_hot_counter *hot, uint32_t thread,
-			const struct count_sink *sink, struct count_totals *totals)
+			bool timed, const struct count_sink *sink, struct count_totals *totals)
 {
 	const struct pcce_count_counter *c = &hot->counter;
 	const struct count_source *source = r->source;
@@ -229,7 +234,7 @@ static int send_counter(struct reader *r, const struct pcce_count_hot_counter *h
 	s->ext = known ? c->ext : 0;
 	s->flags = PCCE_SAMPLE_COUNTED | PCCE_SAMPLE_BY_CONTENT | PCCE_SAMPLE_IP_MIXED;
 	s->sp = c->count - hot->others;
-	return sink->sample(sink->ctx, s, c->count, hot->error);
+	return sink->sample(sink->ctx, s, c->count, hot->error, timed ? &r->durations.all : NULL);
 }
 
 /* Can the numbers of a counter be true? missing: the largest error that is possible. */
@@ -245,7 +250,7 @@ static bool counter_makes_sense(const struct reader *r, const struct pcce_count_
 
 /* Sends a copy of a counter, and adds it to the totals. 0, or what ends the reading. */
 static int count_counter(struct reader *r, const struct pcce_count_hot_counter *c, uint64_t missing,
-			 uint32_t thread, const struct count_sink *sink,
+			 uint32_t thread, bool timed, const struct count_sink *sink,
 			 struct count_totals *totals)
 {
 	uint64_t count = c->counter.count;
@@ -258,23 +263,54 @@ static int count_counter(struct reader *r, const struct pcce_count_hot_counter *
 	}
 	totals->counters++;
 	totals->calls += count;
-	return send_counter(r, c, thread, sink, totals);
+	return send_counter(r, c, thread, timed, sink, totals);
+}
+
+/* Copies the durations of a counter. Processes may still run. */
+static void read_durations(struct reader *r, const struct pcce_count_timed_counter *c)
+{
+	struct pcce_durations *to = &r->durations.all;
+
+	*to = (struct pcce_durations){
+		.sum = c->sum, .min = c->min, .max = c->max, .no_end = c->no_end, .left = c->left};
+	for (uint32_t i = 0; i < PCCE_DURATION_GROUPS; i++) {
+		const uint64_t *counts = c->buckets[i] && c->buckets[i] + 4ULL <= r->units
+						 ? unit_at(r, c->buckets[i])
+						 : NULL;
+
+		for (uint32_t k = 0; counts && k < PCCE_DURATION_GROUP; k++) {
+			const struct pcce_duration_count count = {
+				.bucket = i * PCCE_DURATION_GROUP + k, .count = counts[k]};
+
+			if (!count.count || to->ended + count.count < to->ended)
+				continue;
+			to->ended += count.count;
+			r->durations.of[to->n++] = count;
+		}
+	}
+	if (!to->ended || to->min > to->max)
+		to->sum = to->min = to->max = 0;
 }
 
 static int send_block(struct reader *r, const struct pcce_count_block *b,
 		      const struct count_sink *sink, struct count_totals *totals)
 {
-	const struct pcce_count_counter *c = (const struct pcce_count_counter *)(b + 1);
-	uint32_t used = b->used < PCCE_COUNT_UNITS - 1 ? b->used : PCCE_COUNT_UNITS - 1;
+	const uint32_t kind = b->kind, size = pcce_count_unit_size(kind);
+	const bool timed = kind == PCCE_COUNT_TIMED_COUNTERS;
+	uint32_t most = PCCE_COUNT_BLOCK / size - 1, used = b->used < most ? b->used : most;
 	int err = 0;
 
-	if (b->kind != PCCE_COUNT_COUNTERS || b->thread >= PCCE_COUNT_THREADS)
+	if ((kind != PCCE_COUNT_COUNTERS && !timed) || b->thread >= PCCE_COUNT_THREADS)
 		return 0;
 	for (uint32_t i = 0; !err && i < used; i++) {
+		const char *c = (const char *)b + (i + 1) * (size_t)size;
 		/* Processes may still run. */
-		const struct pcce_count_hot_counter copy = {.counter = c[i]};
+		const struct pcce_count_hot_counter copy = {
+			.counter = *(const struct pcce_count_counter *)c};
 
-		err = count_counter(r, &copy, 0, b->thread, sink, totals);
+		if (timed)
+			read_durations(r, (const struct pcce_count_timed_counter *)c);
+		err = count_counter(r, &copy, 0, b->thread, timed, sink, totals);
 	}
 	return err;
 }
@@ -356,7 +392,7 @@ static int send_copied(struct reader *r, struct pcce_count_hot_counter *c, size_
 	err = sink->begin(sink->ctx, missing, nameless);
 	totals->calls += nameless;
 	for (size_t i = 0; i < n && !err; i++)
-		err = count_counter(r, &c[i], missing, thread, sink, totals);
+		err = count_counter(r, &c[i], missing, thread, false, sink, totals);
 	return err;
 }
 

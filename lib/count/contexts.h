@@ -11,6 +11,7 @@
 #include <sys/types.h>
 #include <pcce/abi.h>
 #include <pcce/counting.h>
+#include <pcce/datafile.h>
 #include "count/libraries.h"
 
 struct count_source {
@@ -41,12 +42,15 @@ struct count_totals {
  * context has which has no counter; nameless: calls that were counted with no context. The true
  * count of a sample is at least sp and at most sp + error. calls: all that are in its counter, of
  * other contexts, too. All these and nameless add up to the number of calls.
+ *
+ * durations: NULL, or those of the calls, if these were timed.
  */
 struct count_sink {
 	void *ctx;
 	int (*process)(void *ctx, pid_t pid, uint32_t loads);
 	int (*begin)(void *ctx, uint64_t missing, uint64_t nameless);
-	int (*sample)(void *ctx, const struct pcce_sample *s, uint64_t calls, uint64_t error);
+	int (*sample)(void *ctx, const struct pcce_sample *s, uint64_t calls, uint64_t error,
+		      const struct pcce_durations *durations);
 };
 int count_read(const struct count_source *s, const struct count_sink *sink,
 	       struct count_totals *totals);

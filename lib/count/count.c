@@ -26,6 +26,7 @@
 #include "base/message.h"
 #include "base/privilege.h"
 #include "count/bursts.h"
+#include "count/clock.h"
 #include "count/contexts.h"
 #include "count/count.h"
 #include "count/inject.h"
@@ -34,6 +35,7 @@
 #include "count/places.h"
 #include "count/room.h"
 #include "encode/encode.h"
+#include "probe/place.h"
 #include "sampler/sampler.h"
 #include "symbols/table_file.h"
 
@@ -59,6 +61,8 @@ struct sampler {
 	pid_t pid;
 	bool counts; /* the engine is in the program */
 	bool empty, lossy;
+	const char *latency;	    /* functions that are timed, with commas; NULL: none are */
+	uint64_t cycle;		    /* for struct pcce_count_config */
 	uint64_t counters;	    /* for struct pcce_count_config */
 	struct count_bursts bursts; /* interval 0: count all the time */
 	struct burst_driver *driver;
@@ -131,6 +135,62 @@ static int read_program_table(struct sampler *s, struct error *why)
 	return err;
 }
 
+/* Marks the functions of a name. length: of the name. Returns their number; or -ENOMEM. */
+static int mark_function(const struct sampler *s, const char *name, size_t length, bool *timed)
+{
+	const struct encoding_table *t = &s->table;
+	char *copy = strndup(name, length);
+	int found = copy ? 0 : -ENOMEM;
+
+	for (uint64_t i = 0; copy && i < t->head->funcs.count; i++) {
+		if (t->funcs[i].flags & (PCCE_FUNC_TYPE | PCCE_FUNC_GATE) ||
+		    !probe_is_named(encoding_table_string(t, t->funcs[i].name), copy))
+			continue;
+		timed[i] = true;
+		found++;
+	}
+	free(copy);
+	return found;
+}
+
+/* Returns by number of a function whether it is timed; NULL with a reason. The caller frees it. */
+static bool *find_timed(const struct sampler *s, struct error *why)
+{
+	bool *timed = calloc(s->table.head->funcs.count + 1, sizeof(*timed));
+
+	for (const char *name = s->latency; timed && name;) {
+		size_t length = strcspn(name, ",");
+		int found = mark_function(s, name, length, timed);
+
+		if (!found)
+			error_set(why, -ENOENT,
+				  "has no function '%.*s', or it is inlined everywhere; "
+				  "pcce-encode --dump lists those that can be timed",
+				  (int)length, name);
+		if (found <= 0) {
+			free(timed);
+			return NULL;
+		}
+		name = name[length] ? name + length + 1 : NULL;
+	}
+	return timed;
+}
+
+static int plan_changes(struct sampler *s, struct error *why)
+{
+	bool *timed;
+	int err;
+
+	if (!s->latency)
+		return count_plan_make(&s->elf, &s->table, NULL, &s->plan, why);
+	timed = find_timed(s, why);
+	if (!timed)
+		return *why->text ? -ENOENT : error_memory(why);
+	err = count_plan_make(&s->elf, &s->table, timed, &s->plan, why);
+	free(timed);
+	return err;
+}
+
 /* Plans the changes of an instrumented program. */
 static int plan_program(struct sampler *s, struct error *why)
 {
@@ -149,7 +209,7 @@ static int plan_program(struct sampler *s, struct error *why)
 	if (!err && !initial_counted(s))
 		err = error_set(why, -EINVAL,
 				"has an older pcce runtime, which cannot count; link it again");
-	return err ? err : count_plan_make(&s->elf, &s->table, &s->plan, why);
+	return err ? err : plan_changes(s, why);
 }
 
 /* Reads the program and plans its changes. Errors continue the file's name. */
@@ -169,8 +229,12 @@ static int open_program(struct sampler *s, struct error *why)
 		return err;
 	count_linker_find(s->image, s->image_size, &s->linker);
 	/* Its libraries may be instrumented. */
-	if (!s->table_data && s->elf.program && s->linker.debug && child_preloads_runtime())
+	if (!s->table_data && !s->latency && s->elf.program && s->linker.debug &&
+	    child_preloads_runtime())
 		return 0;
+	/* Calls of libraries are not timed. */
+	if (s->latency)
+		s->linker = (struct count_linker){0};
 	return plan_program(s, why);
 }
 
@@ -186,16 +250,31 @@ static void close_program(struct sampler *s)
 
 /* ---- added code ------------------------------------------------------------------ */
 
+/* The instruction that has the state in which the engine was called, by r11; 0: not known. */
+static uint64_t place_in_engine(const struct sampler *s, uint64_t r11)
+{
+	const struct pcce_count_config *c = &s->injected.config;
+	size_t module;
+
+	if (s->plan.module && r11 < 1ULL << 32 && r11 & PCCE_COUNT_END)
+		return count_ends_slot_of(&s->plan.ends,
+					  (r11 ^ PCCE_COUNT_END) * PCCE_COUNT_END_STUB) +
+		       s->injected.bias;
+	/* The key of a landing, which is behind all numbers of places. */
+	if (s->plan.module && r11 >= c->text && r11 < c->text_end)
+		return r11;
+	return count_places_address(s->places, r11, &module);
+}
+
 enum count_code count_code_at(const struct sampler *s, uint64_t *address, uint64_t r11)
 {
 	const struct pcce_count_config *c = &s->injected.config;
 	uint64_t at = *address, place = 0;
-	size_t module;
 
 	if (!s->counts)
 		return COUNT_CODE_OTHER;
 	if (at >= c->code && at < c->stubs)
-		place = count_places_address(s->places, r11, &module);
+		place = place_in_engine(s, r11);
 	else if (!count_places_in_stub(s->places, at, &place))
 		return COUNT_CODE_OTHER;
 	if (!place)
@@ -281,6 +360,7 @@ static int count_prepare(const struct sampler_config *config, struct sampler **o
 	s->empty = !strcmp(config->engine, "empty");
 	s->lossy = !strcmp(config->engine, "lossy");
 	s->counters = config->counters;
+	s->latency = config->latency;
 	if (config->bursts)
 		s->bursts = *config->bursts;
 	s->program = realpath(config->program, NULL);
@@ -289,7 +369,9 @@ static int count_prepare(const struct sampler_config *config, struct sampler **o
 	err = s->program ? open_program(s, &reason) : error_memory(&reason);
 	if (err)
 		error_set(why, err, "%s %s", s->program ? s->program : "", reason.text);
-	else
+	else if (s->latency)
+		err = count_clock_measure(&s->cycle, why);
+	if (!err)
 		err = create_area(s, why);
 	if (err)
 		count_destroy(s);
@@ -312,6 +394,8 @@ static uint64_t engine_function(const struct sampler *s)
 
 	if (s->empty)
 		return head->empty;
+	if (s->latency)
+		return head->latency;
 	if (s->lossy)
 		return s->bursts.interval ? head->lossy_burst : head->lossy;
 	if (s->counters)
@@ -364,6 +448,7 @@ static int count_released(struct sampler *s, struct error *why)
 		.config = {.tpoff = s->table.head ? s->table.head->tpoff : 0,
 			   .counters = s->counters,
 			   .lossy = s->lossy,
+			   .cycle = s->cycle,
 			   .every = s->bursts.every},
 		.bursts = s->bursts.interval,
 		.area = s->area_fd,
@@ -445,12 +530,16 @@ static int begin_thread(void *ctx, uint64_t missing, uint64_t nameless)
 	return stream_pass(s->sink, summary, missing, nameless);
 }
 
-static int send_sample(void *ctx, const struct pcce_sample *sample, uint64_t calls, uint64_t error)
+static int send_sample(void *ctx, const struct pcce_sample *sample, uint64_t calls, uint64_t error,
+		       const struct pcce_durations *durations)
 {
 	const struct sending *s = ctx;
+	struct stream_event e = stream_event_of(sample);
 
-	return s->s->counters ? stream_summary_sample(s->sink, sample, calls, error)
-			      : stream_sample(s->sink, sample);
+	if (s->s->counters)
+		return stream_summary_sample(s->sink, sample, calls, error);
+	e.durations = durations;
+	return stream_pass(s->sink, event, &e);
 }
 
 static void warn_of_libraries(const struct sampler *s)

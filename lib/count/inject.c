@@ -304,6 +304,12 @@ static int fill_process(struct target *t, const struct inject_request *r, struct
 	config.code_end = (uint64_t)at + size;
 	config.stub_size = count_plan_stub_size(r->bursts);
 	config.function = (uint64_t)at + r->function;
+	if (r->plan->module) {
+		config.ends = config.stubs + count_plan_ends_at(r->plan, r->bursts);
+		config.ends_end = config.stubs + count_plan_stubs_size(r->plan, r->bursts);
+	}
+	layout.end = (uint64_t)at + head->latency_end;
+	layout.jump = (uint64_t)at + head->latency_jump;
 	out->function = layout.engine = config.tpoff ? config.function : (uint64_t)at + head->late;
 	layout.stubs = config.stubs;
 	if (r->bursts)

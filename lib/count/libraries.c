@@ -146,7 +146,7 @@ static int plan_library(struct library *b, int fd, struct error *why)
 		return err;
 	if (b->table.head->flags & PCCE_TABLE_EXEC || !b->table.head->got)
 		return error_set(why, -EINVAL, "is no shared library");
-	return count_plan_make(&b->elf, &b->table, &b->plan, why);
+	return count_plan_make(&b->elf, &b->table, NULL, &b->plan, why);
 }
 
 /* The library that fd has open; NULL: no memory. Its image is NULL if it is not to be counted. */

@@ -125,14 +125,15 @@ static bool find_counted_target(const struct elf_module *m, const struct encodin
 }
 
 static int add_targets(struct count_plan *p, const struct elf_module *m,
-		       const struct encoding_table *t)
+		       const struct encoding_table *t, const bool *timed)
 {
 	for (uint64_t i = 0; i < t->head->sites.count; i++) {
 		struct x86_branch branch;
 		struct count_place place = {0};
 		uint64_t at;
 
-		if (!find_counted_target(m, t, &t->sites[i], &branch, &at))
+		if (!find_counted_target(m, t, &t->sites[i], &branch, &at) ||
+		    (timed && !timed[encoding_table_func_at(t, branch.target)]))
 			continue;
 		place.vaddr = branch.target;
 		if (add_place(p, &place))
@@ -215,7 +216,8 @@ static int add_distances(struct count_plan *p, const struct elf_module *m,
 		struct x86_branch branch;
 		uint64_t at, relay = 0;
 
-		if (!find_counted_target(m, t, &t->sites[i], &branch, &at))
+		if (!find_counted_target(m, t, &t->sites[i], &branch, &at) ||
+		    !plan_place_at(p, branch.target))
 			continue;
 		if (branch.field_bytes == 1)
 			relay = find_padding(p, m, t, at + 1);
@@ -231,7 +233,7 @@ static int add_distances(struct count_plan *p, const struct elf_module *m,
 	return 0;
 }
 
-int count_plan_make(const struct elf_module *m, const struct encoding_table *t,
+int count_plan_make(const struct elf_module *m, const struct encoding_table *t, const bool *timed,
 		    struct count_plan *out, struct error *why)
 {
 	int err = 0;
@@ -249,9 +251,13 @@ int count_plan_make(const struct elf_module *m, const struct encoding_table *t,
 		out->text_end = s->vaddr + s->memory_size;
 	}
 	for (uint64_t i = 0; !err && i < t->head->funcs.count; i++)
-		if (t->funcs[i].entry)
+		if (t->funcs[i].entry && (!timed || timed[i]))
 			err = plan_entry(out, m, t, &t->funcs[i], why);
-	if (!err && add_targets(out, m, t))
+	if (!err && timed) {
+		out->module = m;
+		err = count_ends_make(m, t, timed, &out->ends, why);
+	}
+	if (!err && add_targets(out, m, t, timed))
 		err = error_memory(why);
 	unify_places(out);
 	if (!err && add_distances(out, m, t))
@@ -265,6 +271,7 @@ void count_plan_free(struct count_plan *p)
 {
 	free(p->places);
 	free(p->distances);
+	count_ends_free(&p->ends);
 	memset(p, 0, sizeof(*p));
 }
 
@@ -273,6 +280,27 @@ void count_plan_free(struct count_plan *p)
 size_t count_plan_stub_size(bool bursts)
 {
 	return bursts ? COUNT_BURST_STUB : COUNT_STUB;
+}
+
+/* Behind the stubs of all places are those for slots that keep the id. size: of one. */
+static size_t places_size(const struct count_plan *p, size_t size)
+{
+	size_t n = p->n_places;
+
+	for (size_t i = 0; i < p->n_places; i++)
+		n += p->places[i].keeps;
+	return n * size;
+}
+
+size_t count_plan_ends_at(const struct count_plan *p, bool bursts)
+{
+	return places_size(p, count_plan_stub_size(bursts));
+}
+
+size_t count_plan_stubs_size(const struct count_plan *p, bool bursts)
+{
+	return p->module ? count_plan_ends_at(p, bursts) + count_ends_size(&p->ends)
+			 : places_size(p, count_plan_stub_size(bursts));
 }
 
 /* In the stub for a slot that keeps the id, number i of these. */
@@ -291,24 +319,17 @@ static uint64_t place_that_keeps(const struct count_plan *p, uint64_t i, uint64_
 
 uint64_t count_plan_place_of(const struct count_plan *p, uint64_t offset, size_t size)
 {
-	uint64_t i = offset / size, in = offset % size;
+	uint64_t i = offset / size, in = offset % size, ends;
 
+	ends = (places_size(p, size) + 15) & -16ULL;
+	if (p->module && offset >= ends)
+		return count_ends_slot_of(&p->ends, offset - ends);
 	if (i >= p->n_places)
 		return place_that_keeps(p, i - p->n_places, in);
 	if (in >= set_id_size(p))
 		return p->places[i].vaddr;
 	/* Before the id is set, it is as before the instructions that the jump replaces. */
 	return p->places[i].slot ? p->places[i].vaddr - p->places[i].slot : 0;
-}
-
-/* Behind the stubs of all places are those for slots that keep the id. */
-size_t count_plan_stubs_size(const struct count_plan *p, bool bursts)
-{
-	size_t n = p->n_places;
-
-	for (size_t i = 0; i < p->n_places; i++)
-		n += p->places[i].keeps;
-	return n * count_plan_stub_size(bursts);
 }
 
 static uint8_t *put_branch(uint8_t *to, uint64_t address, uint8_t opcode, uint64_t target)
@@ -362,6 +383,15 @@ static void put_count(uint8_t *to, uint64_t address, uint32_t number, const stru
 	put_branch(to, address + (uint64_t)(to - start), JMP_REL32, place);
 }
 
+static struct count_ends_layout ends_layout(const struct count_plan *p,
+					    const struct count_layout *l)
+{
+	return (struct count_ends_layout){.bias = l->bias,
+					  .stubs = l->stubs + count_plan_ends_at(p, l->burst),
+					  .end = l->end,
+					  .jump = l->jump};
+}
+
 void count_plan_stubs(const struct count_plan *p, const struct count_layout *l, uint8_t *out)
 {
 	size_t extra = p->n_places, size = count_plan_stub_size(l->burst);
@@ -386,6 +416,11 @@ void count_plan_stubs(const struct count_plan *p, const struct count_layout *l, 
 		put_branch(to + KEEP, l->stubs + extra * size + KEEP, JMP_REL32, at);
 		put_count(to + KEEP + JUMP, l->stubs + extra * size + KEEP + JUMP, 0, l, body);
 		extra++;
+	}
+	if (p->module) {
+		const struct count_ends_layout ends = ends_layout(p, l);
+
+		count_ends_stubs(&p->ends, p->module, &ends, out + (ends.stubs - l->stubs));
 	}
 }
 
@@ -424,6 +459,11 @@ int count_plan_patch(const struct count_plan *p, const struct count_layout *l,
 		if (!err)
 			err = d->relay ? write(ctx, at, &near, sizeof(near))
 				       : write(ctx, at, &rel, sizeof(rel));
+	}
+	if (!err && p->module) {
+		const struct count_ends_layout ends = ends_layout(p, l);
+
+		err = count_ends_patch(&p->ends, &ends, write, ctx);
 	}
 	return err;
 }

@@ -23,6 +23,7 @@
 #include <stdint.h>
 #include <pcce/counting.h>
 #include "base/error.h"
+#include "count/ends.h"
 #include "elf/encoding_table.h"
 #include "elf/module.h"
 
@@ -54,10 +55,15 @@ struct count_plan {
 	int64_t tpoff;		 /* as in struct pcce_table: of an executable */
 	uint64_t got;		 /* the same: of a library; else 0 */
 	uint32_t n_left;	 /* short jumps that remain */
+	/* If calls are timed; module is NULL otherwise. */
+	const struct elf_module *module;
+	struct count_ends ends;
 };
 
-/* Returns 0, or -errno with a fragment that continues the file's name. */
-int count_plan_make(const struct elf_module *m, const struct encoding_table *t,
+/* timed: NULL, or by number of a function of the table, whether it is timed; others are not
+ * counted then. m must remain then. Returns 0, or -errno with a fragment that continues the file's
+ * name. */
+int count_plan_make(const struct elf_module *m, const struct encoding_table *t, const bool *timed,
 		    struct count_plan *out, struct error *why);
 void count_plan_free(struct count_plan *p);
 
@@ -67,6 +73,7 @@ struct count_layout {
 	uint64_t stubs;	    /* the first one */
 	uint64_t engine;    /* the function that stubs call */
 	uint64_t engine_at; /* not 0: it may be far away, and its address is here */
+	uint64_t end, jump; /* others, if calls are timed */
 	uint64_t burst;	    /* pcce_count_area.burst; 0: the engine is always called */
 	uint32_t first;	    /* number of the first place */
 };
@@ -80,6 +87,8 @@ size_t count_plan_stub_size(bool bursts);
  */
 uint64_t count_plan_place_of(const struct count_plan *p, uint64_t offset, size_t size);
 
+/* Bytes of the stubs of places. Behind them are those of after-slots, if calls are timed. */
+size_t count_plan_ends_at(const struct count_plan *p, bool bursts);
 /* Bytes of all stubs. */
 size_t count_plan_stubs_size(const struct count_plan *p, bool bursts);
 

@@ -40,6 +40,8 @@ struct format_options {
 	  .samples = true, .short_names = true)                                                   \
 	X("locks", "who blocks whom: waits for locks, with those who ended them", format_locks,   \
 	  .min_percent = 0.5, .samples = true, .all_events = true, .short_names = true)           \
+	X("latency", "how long executions of functions took, by context", format_latency,         \
+	  .min_percent = 0.5, .samples = true, .short_names = true)                               \
 	X("commands", "commands by total share, with their processes", format_commands,           \
 	  .samples = true)                                                                        \
 	X("folded", "one line for each context, for flame graph tools", format_folded)            \
@@ -95,6 +97,9 @@ struct format_unit format_cost_unit(const struct profile *p);
 char *format_origin(const struct profile *p, const struct thread *t);
 /* Returns the same for a name, which must be short: the innermost functions. */
 char *format_short_origin(const struct profile *p, const struct thread *t);
+/* Returns the context of a node in one line, the outermost function first; only `most` innermost
+ * ones if that is not 0. The caller frees the text. NULL: no memory. */
+char *format_chain(const struct profile *p, const struct cct *t, uint32_t node, unsigned int most);
 /* Copies a sentence about what the recording left out (--only) to buffer, and returns that; "": it
  * left out nothing. */
 const char *format_only(const struct profile *p, char *buffer, size_t size);

@@ -116,79 +116,11 @@ static int add_wait(struct pairs *all, const struct profile_sample *s, const str
 	return 0;
 }
 
-/* ---- contexts as text ------------------------------------------------------------- */
-
-/* Writes "name × 3" and what separates it from the next function. */
-static void write_run(const struct pairs *all, uint32_t name, uint64_t times, bool last, FILE *out)
-{
-	char buffer[1024];
-
-	if (!times)
-		return;
-	fputs(text_clean(symbol_table_string(all->p->names, name), buffer, sizeof(buffer)), out);
-	if (times > 1)
-		fprintf(out, " × %llu", (unsigned long long)times);
-	fputs(last ? "" : TEXT_CALLS, out);
-}
-
-/* Writes n nodes of a path, the outermost one last in the array. A function that calls itself is
- * written once, however the encoding stack has counted its calls. */
-static void write_path(const struct pairs *all, const uint32_t *path, size_t n, FILE *out)
-{
-	const struct cct_key *key;
-	uint64_t times = 0;
-	uint32_t name = 0, left = 0, repeat = 0;
-
-	while (n-- > 0) {
-		key = all->tree.nodes[path[n]].key;
-		if (times && name != key->name) {
-			write_run(all, name, times, false, out);
-			times = 0;
-		}
-		name = key->name;
-		times += 1 + (key->span <= 1 ? key->repeat : 0);
-		if (key->repeat && key->span > 1) {
-			left = key->span;
-			repeat = key->repeat;
-		}
-		if (!left || --left)
-			continue;
-		write_run(all, name, times, false, out);
-		fprintf(out, "[these %u × %u more]%s", key->span, repeat, n ? TEXT_CALLS : "");
-		times = 0;
-	}
-	write_run(all, name, times, true, out);
-}
-
-/* Returns a context in one line, the outermost function first; only `most` innermost ones if that
- * is not 0. NULL: no memory. */
+/* A context in one line. NULL: no memory. */
 static char *context_text(const struct pairs *all, uint32_t node, unsigned int most)
 {
-	uint32_t *path = NULL;
-	size_t n = 0, size;
-	char *text = NULL;
-	FILE *out;
-	int r = 0;
-
-	if (node >= NO_HOLDER)
-		return strdup(profile_wait_end(node - NO_HOLDER));
-	for (; node && !r; node = all->tree.nodes[node].parent) {
-		r = array_grow(&path, n, sizeof(*path));
-		if (!r)
-			path[n++] = node;
-	}
-	out = r ? NULL : open_memstream(&text, &size);
-	if (out) {
-		if (most && n > most)
-			fputs("…" TEXT_CALLS, out);
-		write_path(all, path, most && n > most ? most : n, out);
-		if (fclose(out)) {
-			free(text);
-			text = NULL;
-		}
-	}
-	free(path);
-	return text;
+	return node >= NO_HOLDER ? strdup(profile_wait_end(node - NO_HOLDER))
+				 : format_chain(all->p, &all->tree, node, most);
 }
 
 /* Adds up pairs of the same text: they differ in how the encoding stack has counted calls. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Implements what several output formats share: units, creation contexts and remarks. */
+/* Implements what several output formats share: units, contexts as text and remarks. */
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "base/message.h"
 #include "base/text.h"
 #include "format/format.h"
@@ -137,4 +138,75 @@ void format_remark(const struct format_options *o, const char *format, ...)
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	message("pcce-report", "%s", text);
+}
+
+/* Writes "name × 3" and what separates it from the next function. */
+static void write_run(const struct symbol_table *names, uint32_t name, uint64_t times, bool last,
+		      FILE *out)
+{
+	char buffer[1024];
+
+	if (!times)
+		return;
+	fputs(text_clean(symbol_table_string(names, name), buffer, sizeof(buffer)), out);
+	if (times > 1)
+		fprintf(out, " × %llu", (unsigned long long)times);
+	fputs(last ? "" : TEXT_CALLS, out);
+}
+
+/* Writes n nodes of a path, the outermost one last in the array. A function that calls itself is
+ * written once, however the encoding stack has counted its calls. */
+static void write_path(const struct symbol_table *names, const struct cct *t, const uint32_t *path,
+		       size_t n, FILE *out)
+{
+	const struct cct_key *key;
+	uint64_t times = 0;
+	uint32_t name = 0, left = 0, repeat = 0;
+
+	while (n-- > 0) {
+		key = t->nodes[path[n]].key;
+		if (times && name != key->name) {
+			write_run(names, name, times, false, out);
+			times = 0;
+		}
+		name = key->name;
+		times += 1 + (key->span <= 1 ? key->repeat : 0);
+		if (key->repeat && key->span > 1) {
+			left = key->span;
+			repeat = key->repeat;
+		}
+		if (!left || --left)
+			continue;
+		write_run(names, name, times, false, out);
+		fprintf(out, "[these %u × %u more]%s", key->span, repeat, n ? TEXT_CALLS : "");
+		times = 0;
+	}
+	write_run(names, name, times, true, out);
+}
+
+char *format_chain(const struct profile *p, const struct cct *t, uint32_t node, unsigned int most)
+{
+	uint32_t *path = NULL;
+	size_t n = 0, size;
+	char *text = NULL;
+	FILE *out;
+	int r = 0;
+
+	for (; node && !r; node = t->nodes[node].parent) {
+		r = array_grow(&path, n, sizeof(*path));
+		if (!r)
+			path[n++] = node;
+	}
+	out = r ? NULL : open_memstream(&text, &size);
+	if (out) {
+		if (most && n > most)
+			fputs("…" TEXT_CALLS, out);
+		write_path(p->names, t, path, most && n > most ? most : n, out);
+		if (fclose(out)) {
+			free(text);
+			text = NULL;
+		}
+	}
+	free(path);
+	return text;
 }

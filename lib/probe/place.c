@@ -33,7 +33,7 @@ static bool is_part(const char *suffix)
 	return strstr(suffix, ".cold") || strstr(suffix, ".part");
 }
 
-static bool is_probed(const char *symbol, const char *name)
+bool probe_is_named(const char *symbol, const char *name)
 {
 	size_t length = strcspn(symbol, ".");
 	char *base;
@@ -101,7 +101,7 @@ static int search_table(int fd, const struct elf_module *m, const struct encodin
 
 		place->symbol = encoding_table_string(t, f->name);
 		if (f->flags & (PCCE_FUNC_GATE | PCCE_FUNC_TYPE) ||
-		    !is_probed(place->symbol, s->function))
+		    !probe_is_named(place->symbol, s->function))
 			continue;
 		place->offset = f->entry ? f->entry : length_of_empty_slot(fd, m, f->addr);
 		place->address = f->addr + place->offset;
@@ -142,7 +142,7 @@ static bool add_symbol(void *ctx, const char *name, const GElf_Sym *symbol)
 	unsigned int type = GELF_ST_TYPE(symbol->st_info);
 	struct search *s = ctx;
 
-	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || !is_probed(name, s->function) ||
+	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || !probe_is_named(name, s->function) ||
 	    was_seen(s, symbol->st_value) || array_grow(&s->seen, s->n, sizeof(*s->seen)))
 		return false;
 	s->seen[s->n++] = symbol->st_value;

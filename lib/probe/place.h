@@ -28,6 +28,9 @@ typedef void probe_found(void *ctx, const struct probe_place *place);
 int probe_find(const char *path, const char *function, probe_found *found, void *ctx,
 	       struct error *why);
 
+/* Does a function with this assembler name have the name that probe_find() is given? */
+bool probe_is_named(const char *symbol, const char *name);
+
 /* Lists functions of the file whose names are similar. */
 void probe_find_similar(const char *path, const char *function, char *list, size_t size);
 

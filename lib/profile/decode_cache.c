@@ -69,6 +69,9 @@ struct pending {
 	const struct label_set *labels;
 	struct pcce_wait wait;
 	bool has_wait;
+	struct pcce_durations *durations; /* with its buckets */
+	size_t durations_size;
+	bool has_durations;
 	size_t capacity;
 	struct sample_point point;
 	XXH128_hash_t hash;
@@ -155,8 +158,10 @@ struct decode_cache *decode_cache_new(struct address_spaces *spaces, struct stac
 void decode_cache_free(struct decode_cache *d)
 {
 	if (d) {
-		for (size_t i = 0; i < RING; i++)
+		for (size_t i = 0; i < RING; i++) {
 			free(d->ring[i].sample);
+			free(d->ring[i].durations);
+		}
 		sample_points_free(d->points);
 		state_table_free(&d->states);
 		spot_table_free(&d->spots);
@@ -471,6 +476,16 @@ static int copy_sample(struct pending *p, const struct pcce_sample *s)
 	return 0;
 }
 
+static int hold_durations(struct pending *p, const struct pcce_durations *d)
+{
+	size_t size = sizeof(*d) + d->n * sizeof(struct pcce_duration_count);
+
+	if (array_reserve(&p->durations, &p->durations_size, size, 1))
+		return -ENOMEM;
+	memcpy(p->durations, d, size);
+	return 0;
+}
+
 static int begin_sample(struct decode_cache *d, struct pending *p, const struct stream_event *of,
 			uint32_t space)
 {
@@ -489,6 +504,9 @@ static int begin_sample(struct decode_cache *d, struct pending *p, const struct 
 	p->has_wait = of->wait;
 	if (of->wait)
 		p->wait = *of->wait;
+	p->has_durations = of->durations;
+	if (of->durations && hold_durations(p, of->durations))
+		return -ENOMEM;
 	p->point = *known;
 	/* Samples with special flags are decoded as a whole. */
 	if (s->flags & ~(PCCE_SAMPLE_TRUNCATED | PCCE_SAMPLE_BETWEEN))
@@ -550,7 +568,8 @@ static int deliver_sample(struct decode_cache *d, struct pending *p)
 				 .weight = p->weight,
 				 .error = p->error,
 				 .labels = p->labels,
-				 .wait = p->has_wait ? &p->wait : NULL};
+				 .wait = p->has_wait ? &p->wait : NULL,
+				 .durations = p->has_durations ? p->durations : NULL};
 	struct spot *slot = spot_table_slot(&d->spots, NULL, p->spot_hash, &p->spot);
 	int r = 0;
 

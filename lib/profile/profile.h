@@ -162,6 +162,9 @@ struct profile_sample profile_sample(const struct profile *p, size_t i);
  * *holder: the node where the context of who ended it ends; UINT32_MAX: there is none. */
 const struct pcce_wait *profile_sample_wait(const struct profile *p, size_t i, uint32_t *holder);
 
+/* The durations of the calls that the selected sample i counts; NULL: they were not timed. */
+const struct pcce_durations *profile_sample_durations(const struct profile *p, size_t i);
+
 /* Returns what to say in place of the context that ended a wait, if there is none. */
 const char *profile_wait_end(uint32_t end);
 

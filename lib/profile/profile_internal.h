@@ -45,6 +45,12 @@ struct profile_wait {
 	struct pcce_wait wait;
 };
 
+/* A kept sample of calls that were timed. */
+struct profile_durations {
+	size_t sample;
+	struct pcce_durations *of; /* with its buckets */
+};
+
 struct profile_internals {
 	struct recording *recording;
 	struct recording_account accounts[RECORDING_ACCOUNTS]; /* of the recording */
@@ -78,6 +84,8 @@ struct profile_internals {
 	size_t n_sums;
 	struct profile_wait *waits; /* in order of samples */
 	size_t n_waits;
+	struct profile_durations *durations; /* in order of samples */
+	size_t n_durations;
 	uint32_t n_contexts;
 	uint32_t *node_of;   /* of each instruction: its node in the tree that is shown; UINT32_MAX:
 				not selected */

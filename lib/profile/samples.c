@@ -141,6 +141,22 @@ static int keep_wait(struct profile_internals *in, const struct pcce_wait *wait)
 	return 0;
 }
 
+COMPARE_BY1(compare_durations, struct profile_durations, sample);
+
+static int keep_durations(struct profile_internals *in, const struct pcce_durations *d)
+{
+	size_t size = sizeof(*d) + d->n * sizeof(struct pcce_duration_count);
+	struct pcce_durations *copy = malloc(size);
+
+	if (!copy || array_grow(&in->durations, in->n_durations, sizeof(*in->durations))) {
+		free(copy);
+		return -ENOMEM;
+	}
+	memcpy(copy, d, size);
+	in->durations[in->n_durations++] = (struct profile_durations){in->n_samples, copy};
+	return 0;
+}
+
 int profile_keep(struct profile_internals *in, uint32_t instruction, uint32_t stream,
 		 const struct stream_event *s)
 {
@@ -148,7 +164,8 @@ int profile_keep(struct profile_internals *in, uint32_t instruction, uint32_t st
 
 	if (weight == UINT32_MAX || in->n_samples == UINT32_MAX)
 		return -ENOMEM;
-	if (s->wait && keep_wait(in, s->wait))
+	if ((s->wait && keep_wait(in, s->wait)) ||
+	    (s->durations && keep_durations(in, s->durations)))
 		return -ENOMEM;
 	if (in->n_samples == in->samples_capacity) {
 		size_t want = in->samples_capacity + in->samples_capacity / 2 + 4096;
@@ -186,6 +203,9 @@ void profile_forget(struct profile_internals *in)
 	free(in->time);
 	free(in->sums);
 	free(in->waits);
+	for (size_t i = 0; i < in->n_durations; i++)
+		free(in->durations[i].of);
+	free(in->durations);
 	free(in->node_of);
 	free(in->thread_of);
 	free(in->selected);
@@ -232,6 +252,18 @@ const struct pcce_wait *profile_sample_wait(const struct profile *p, size_t i, u
 	*holder = found && found->holder != UINT32_MAX ? in->node_of[in->instruction[found->holder]]
 						       : UINT32_MAX;
 	return found ? &found->wait : NULL;
+}
+
+const struct pcce_durations *profile_sample_durations(const struct profile *p, size_t i)
+{
+	const struct profile_internals *in = p->in;
+	const struct profile_durations key = {.sample = in->selected ? in->selected[i] : i};
+	const struct profile_durations *found =
+		in->n_durations ? bsearch(&key, in->durations, in->n_durations, sizeof(key),
+					  compare_durations)
+				: NULL;
+
+	return found ? found->of : NULL;
 }
 
 struct profile_moment profile_moment(const struct profile *p, size_t i)

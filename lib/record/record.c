@@ -730,6 +730,7 @@ int record_run(const struct record_options *o, bool *complete)
 		.signal = o->signal,
 		.engine = o->engine,
 		.bursts = o->bursts,
+		.latency = o->latency,
 		.counters = o->count && o->hot ? hot_counters(o->hot->epsilon) : 0,
 	};
 	char *program = NULL;

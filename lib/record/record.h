@@ -59,6 +59,7 @@ struct record_options {
 	/* That counts: "cct", "hcct" or "lossy" (both need hot), or "empty"; else NULL. */
 	const char *engine;
 	const struct count_bursts *bursts; /* of count; NULL: count all the time */
+	const char *latency;		   /* of count: functions that are timed; NULL: none */
 	enum sampler_copy frames;	   /* of which samples frames are restored */
 	bool choose_frames;		   /* or the recorder chooses: choose_frames.h */
 	const struct reuse_ops *reuse;	   /* NULL: unwind all frames of each sample */

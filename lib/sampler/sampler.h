@@ -53,8 +53,9 @@ struct sampler_config {
 	const char *engine; /* of --count: "cct", "hcct", "lossy", "empty"; NULL: take samples */
 	uint64_t counters;  /* of a thread, with "hcct"; calls of a bucket, with "lossy" */
 	const struct count_bursts *bursts; /* of --count; NULL: count all the time */
-	int turn_ms;			   /* between two looks for samples; 0: the default */
-	const struct sampler_ops *beside;  /* of --count: takes samples, too; NULL: none does */
+	const char *latency; /* functions that are timed, with commas; NULL: count all */
+	int turn_ms;	     /* between two looks for samples; 0: the default */
+	const struct sampler_ops *beside; /* of --count: takes samples, too; NULL: none does */
 };
 
 /* What a sampler knows, apart from the samples and losses that it has delivered. */

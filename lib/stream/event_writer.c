@@ -57,6 +57,15 @@ static int put_aggregated(struct datafile_writer *w, struct stream_event *e,
 	return datafile_put(w, PCCE_REC_SUM, &rec, sizeof(rec), rest, 1);
 }
 
+static int put_durations(struct datafile_writer *w, const struct pcce_durations *d)
+{
+	const struct pcce_rec_durations rec = {.durations = *d};
+	const struct iovec buckets = {(void *)(uintptr_t)(d + 1),
+				      d->n * sizeof(struct pcce_duration_count)};
+
+	return datafile_put(w, PCCE_REC_DURATIONS, &rec, sizeof(rec), &buckets, 1);
+}
+
 /* A sample with too many segments, which --only kept, becomes an aggregated one. That has no
  * addresses of the real stack. */
 static int put_event(struct stream *s, struct stream_event *e)
@@ -74,6 +83,11 @@ static int put_event(struct stream *s, struct stream_event *e)
 		const struct pcce_rec_wait wait = {.wait = *e->wait};
 
 		r = datafile_put(writer_of(s), PCCE_REC_WAIT, &wait, sizeof(wait), NULL, 0);
+		if (r)
+			return r;
+	}
+	if (e->durations && e->aggregated) {
+		r = put_durations(writer_of(s), e->durations);
 		if (r)
 			return r;
 	}

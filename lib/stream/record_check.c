@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* See record_check.h. */
 #include <string.h>
+#include <pcce/duration.h>
 #include <pcce/sample.h>
 #include "stream/record_check.h"
 
@@ -36,6 +37,10 @@ static const struct record_shape shapes[] = {
 	[PCCE_REC_LABELED] = {"label", sizeof(struct pcce_rec_labeled),
 			      sizeof(struct pcce_rec_labeled), 0},
 	[PCCE_REC_PACKED] = {"packed", sizeof(struct pcce_rec_packed), PCCE_RECORD_MAX, 0},
+	[PCCE_REC_DURATIONS] = {"durations", sizeof(struct pcce_rec_durations),
+				sizeof(struct pcce_rec_durations) +
+					PCCE_DURATION_BUCKETS * sizeof(struct pcce_duration_count),
+				0},
 	[PCCE_REC_LOST] = {"loss", sizeof(struct pcce_rec_lost), sizeof(struct pcce_rec_lost), 0},
 	[PCCE_REC_SYMBOL] = {"symbol", sizeof(struct pcce_rec_symbol), SMALL_MAX, 2},
 	[PCCE_REC_END] = {"end", sizeof(struct pcce_rec_end), sizeof(struct pcce_rec_end), 0},
@@ -166,6 +171,23 @@ static const char *check_labels(const struct record_check *c, const struct pcce_
 		       : NULL;
 }
 
+static const char *check_durations(const struct pcce_record *rec)
+{
+	const struct pcce_durations *d = &((const struct pcce_rec_durations *)rec)->durations;
+	const struct pcce_duration_count *of = (const struct pcce_duration_count *)(d + 1);
+	uint64_t ended = 0;
+
+	if (rec->size != sizeof(struct pcce_rec_durations) + d->n * (uint64_t)sizeof(*of))
+		return "has another size than its number of buckets says";
+	for (uint32_t i = 0; i < d->n; i++) {
+		if (of[i].bucket >= PCCE_DURATION_BUCKETS ||
+		    (i && of[i].bucket <= of[i - 1].bucket) ||
+		    __builtin_add_overflow(ended, of[i].count, &ended))
+			return "has impossible buckets";
+	}
+	return ended == d->ended && d->min <= d->max ? NULL : "does not add up";
+}
+
 static double double_of(uint64_t bits)
 {
 	double d;
@@ -226,6 +248,8 @@ static const char *check_record(struct record_check *c, const struct record_shap
 		return ((const struct pcce_rec_wait *)rec)->wait.end > PCCE_ENDED_MAX
 			       ? "ends in an unknown way"
 			       : NULL;
+	case PCCE_REC_DURATIONS:
+		return check_durations(rec);
 	case PCCE_REC_SAMPLE:
 		return check_sample(c, rec);
 	case PCCE_REC_SUM:

@@ -215,7 +215,8 @@ static int take_record(void *ctx, const struct pcce_record *rec, const struct da
 	case PCCE_REC_LABELED:
 		f->labels = recording_labels(r, rec);
 		return 0;
-	case PCCE_REC_WAIT: /* show_sample() gives it to the sample that follows */
+	case PCCE_REC_WAIT: /* show_sample() gives these to the sample that follows */
+	case PCCE_REC_DURATIONS:
 		return 0;
 	case PCCE_REC_SYMBOL:
 		return stream_pass(to, symbol, any, datafile_string(rec, 0),
@@ -321,7 +322,10 @@ struct sample_pass {
 	void *ctx;
 	struct pcce_wait wait; /* of the next sample, if there was such a record */
 	bool has_wait;
-	const struct label_set *labels; /* the same */
+	const struct label_set *labels;	  /* the same */
+	struct pcce_durations *durations; /* the same, with its buckets */
+	size_t durations_size;
+	bool has_durations;
 };
 
 static int show_sample(void *ctx, const struct pcce_record *rec, const struct datafile_reader *from)
@@ -335,6 +339,15 @@ static int show_sample(void *ctx, const struct pcce_record *rec, const struct da
 	}
 	if (rec->type == PCCE_REC_LABELED)
 		p->labels = recording_labels(p->recording, rec);
+	if (rec->type == PCCE_REC_DURATIONS) {
+		const size_t size = rec->size - sizeof(*rec);
+
+		if (array_reserve(&p->durations, &p->durations_size, size, 1))
+			return -ENOMEM;
+		memcpy(p->durations, rec + 1, size);
+		p->has_durations = true;
+		return 0;
+	}
 	if (!recording_event(p->recording, rec, &e))
 		return 0;
 	e.labels = p->labels;
@@ -342,7 +355,9 @@ static int show_sample(void *ctx, const struct pcce_record *rec, const struct da
 	e.bytes = datafile_bytes(from);
 	if (p->has_wait && rec->type == PCCE_REC_SAMPLE)
 		e.wait = &p->wait;
-	p->has_wait = false;
+	if (p->has_durations && rec->type == PCCE_REC_SUM)
+		e.durations = p->durations;
+	p->has_wait = p->has_durations = false;
 	if (p->stacks && stack_store_take(p->stacks, e.sample, &e.below))
 		return -ENOMEM;
 	return p->each(p->ctx, &e);
@@ -357,6 +372,7 @@ int recording_samples(const struct recording *r, const char *progress_text,
 	int err = pass_over(r, progress_text, show_sample, &p, &reader, why);
 
 	datafile_close(reader);
+	free(p.durations);
 	return err;
 }
 

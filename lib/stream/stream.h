@@ -52,6 +52,8 @@ struct stream_event {
 	const struct pcce_wait *wait;
 	/* What the thread worked on, as long as its source. NULL: nothing is known. */
 	const struct label_set *labels;
+	/* Of counted calls that were timed: their durations, and the buckets behind. Else NULL. */
+	const struct pcce_durations *durations;
 };
 
 struct stream {

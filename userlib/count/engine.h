@@ -44,6 +44,8 @@
 #define THREAD_TRUSTED 32
 #define THREAD_RECENT 48
 #define THREAD_RECENT_MASK 56
+#define THREAD_OPEN 64
+#define OPEN_SP 0
 #define RECENT_POSITION 0
 #define RECENT_DEPTH 8
 #define RECENT_COUNTER 16
@@ -130,6 +132,7 @@ struct thread {
 	/* Recent counters, by recent_place(): bytes from this structure to the first struct recent,
 	 * and a mask for bytes from there. */
 	struct pair recent;
+	struct open_call *open; /* the newest one; NULL: there is no memory for them yet */
 	struct shadow *shadow;
 	struct index *nodes;
 	struct pcce_count_block *node_block, *counter_block;
@@ -146,6 +149,17 @@ struct thread {
 	/* The exact engine has: */
 	uint32_t weight;     /* a call's; 0: the burst is skipped. 1 without adaptive bursts */
 	struct begun *begun; /* see adaptive.c */
+	/* Of --latency: behind the last call that there is room for. */
+	struct open_call *open_end;
+	struct pcce_count_block *bucket_block;
+};
+
+/* An execution that is being timed: see latency.c. */
+struct open_call {
+	uint64_t sp;	/* where its return address is. 0: this is not complete, or not in use */
+	uint64_t stub;	/* where it ends; 0: its end will not be seen */
+	uint64_t begin; /* time stamp counter */
+	struct pcce_count_timed_counter *counter;
 };
 
 #define ASSERT_AT(type, member, offset) \
@@ -167,6 +181,8 @@ ASSERT_AT(thread, state, THREAD_STATE);
 ASSERT_AT(thread, trusted, THREAD_TRUSTED);
 ASSERT_AT(thread, recent, THREAD_RECENT);
 ASSERT_AT(thread, recent.second, THREAD_RECENT_MASK);
+ASSERT_AT(thread, open, THREAD_OPEN);
+ASSERT_AT(open_call, sp, OPEN_SP);
 ASSERT_AT(recent, position, RECENT_POSITION);
 ASSERT_AT(recent, position.second, RECENT_DEPTH);
 ASSERT_AT(recent, counter, RECENT_COUNTER);
@@ -416,6 +432,9 @@ void keep_node(const struct thread *t, struct pcce_count_node *n);
 void release_node(struct thread *t, struct pcce_count_node *n);
 /* Lets a place name a node, instead of the one before. n: NULL for none. */
 void name_node(struct thread *t, struct pcce_count_node **place, struct pcce_count_node *n);
+
+/* At the beginning of a segment, or with the current one alone: what is below is this node. */
+void remember_below(struct thread *t, const struct pcce_page *p, struct pcce_count_node *below);
 
 /* The node of the current stack, found in the slow way. NULL: it is not known. */
 struct pcce_count_node *find_stack(struct thread *t, const struct pcce_page *p);

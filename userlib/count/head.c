@@ -5,5 +5,5 @@
 __asm__("	.pushsection .head, \"a\", @progbits\n"
 	"	.quad 0x544e554f43434350, count, empty, count_hot, count_burst, count_hot_burst, "
 	"count_lossy, count_lossy_burst, count_adaptive, config, engine_end, "
-	"engine_begin, modules, count_late\n"
+	"engine_begin, modules, count_late, latency_begin, latency_end, latency_jump\n"
 	"	.popsection\n");

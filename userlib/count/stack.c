@@ -78,7 +78,7 @@ void *new_unit(struct thread *t, struct pcce_count_block **current, uint32_t kin
 {
 	struct pcce_count_block *b = *current;
 	uint64_t at;
-	uint32_t size = PCCE_COUNT_UNIT << PCCE_COUNT_IS_WIDE(kind), i;
+	uint32_t size = pcce_count_unit_size(kind), i;
 
 	for (;;) {
 		i = b && b->used < PCCE_COUNT_BLOCK ? take(&b->used) : PCCE_COUNT_BLOCK;
@@ -497,8 +497,7 @@ static uint64_t find_trusted(const struct thread *t, const struct pcce_page *p, 
 }
 
 /* A generation is never given twice, and the base names that of all that is below. */
-static void remember_below(struct thread *t, const struct pcce_page *p,
-			   struct pcce_count_node *below)
+void remember_below(struct thread *t, const struct pcce_page *p, struct pcce_count_node *below)
 {
 	const struct pcce_entry *base = current_base(p, p->position);
 
@@ -532,7 +531,10 @@ static int has_interrupted_engine(const struct pcce_entry *e)
 static uint64_t in_stub(uint64_t place)
 {
 	const struct pcce_count_module *m = module_of_place(place);
+	uint64_t end = config.ends + (place ^ PCCE_COUNT_END) * PCCE_COUNT_END_STUB;
 
+	if (place & PCCE_COUNT_END && end < config.ends_end)
+		return end;
 	if (!place || (!m && place > config.places))
 		return 0;
 	return (m ? m->stubs : config.stubs) + (place - (m ? m->first : 1)) * config.stub_size +
