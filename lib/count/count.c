@@ -256,10 +256,8 @@ static uint64_t place_in_engine(const struct sampler *s, uint64_t r11)
 	const struct pcce_count_config *c = &s->injected.config;
 	size_t module;
 
-	if (s->plan.module && r11 < 1ULL << 32 && r11 & PCCE_COUNT_END)
-		return count_ends_slot_of(&s->plan.ends,
-					  (r11 ^ PCCE_COUNT_END) * PCCE_COUNT_END_STUB) +
-		       s->injected.bias;
+	if (s->plan.module && r11 - PCCE_COUNT_END < s->plan.ends.n)
+		return s->plan.ends.list[r11 - PCCE_COUNT_END].slot + s->injected.bias;
 	/* The key of a landing, which is behind all numbers of places. */
 	if (s->plan.module && r11 >= c->text && r11 < c->text_end)
 		return r11;

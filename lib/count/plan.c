@@ -319,9 +319,8 @@ static uint64_t place_that_keeps(const struct count_plan *p, uint64_t i, uint64_
 
 uint64_t count_plan_place_of(const struct count_plan *p, uint64_t offset, size_t size)
 {
-	uint64_t i = offset / size, in = offset % size, ends;
+	uint64_t i = offset / size, in = offset % size, ends = places_size(p, size);
 
-	ends = (places_size(p, size) + 15) & -16ULL;
 	if (p->module && offset >= ends)
 		return count_ends_slot_of(&p->ends, offset - ends);
 	if (i >= p->n_places)

@@ -75,6 +75,17 @@ pcce-report -q -i beside.data --event=1 --stats >beside.stats
 is "samples beside: no context differs from the real stack" \
 	"$(sed -n 's/^mismatches: //p' beside.stats)" 0
 
+# Signals at any instruction, also of the engine and its stubs, while the handler is timed, too.
+check "the program is built" build interrupted "$top/tests/e2e/latency/interrupted.cc" -O2
+record interrupted "--latency=leaf -F 4999 -b self --verify" ./interrupted 50000
+is "interrupted: status" "$(cat interrupted.status)" 0
+is "interrupted: output" "$(cat interrupted.out)" 5000000
+pcce-report -q -i interrupted.data --event=1 --stats >interrupted.stats
+# While a jump lands, no context is known.
+is "interrupted: all other samples are decoded" \
+	"$(grep '^undecodable_' interrupted.stats | grep -v restoring)" ""
+check "interrupted: there are samples" [ "$(sed -n 's/^samples: //p' interrupted.stats)" -ge 20 ]
+
 record none --latency=nothing ./timed
 check "a function that does not exist is refused" grep -q "has no function 'nothing'" none.err
 is "a function that does not exist: status" "$(cat none.status)" 1

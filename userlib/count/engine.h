@@ -156,8 +156,8 @@ struct thread {
 
 /* An execution that is being timed: see latency.c. */
 struct open_call {
-	uint64_t sp;	/* where its return address is. 0: this is not complete, or not in use */
-	uint64_t stub;	/* where it ends; 0: its end will not be seen */
+	uint64_t sp;	/* where its return address is. 0: this is not in use yet */
+	uint64_t stub;	/* where it ends; 0: this is not complete */
 	uint64_t begin; /* time stamp counter */
 	struct pcce_count_timed_counter *counter;
 };

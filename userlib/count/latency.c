@@ -16,12 +16,13 @@
  * another encoding stack, all do.
  *
  * A signal handler may come at any instruction. Its calls are above those of the interrupted code,
- * and gone when it returns. An open call is claimed first and complete last: sp is 0 until then.
+ * and gone when it returns. An open call is claimed first, and has its stub last.
  */
 #include "count/engine.h"
 
 #define OPEN_FIRST 256 /* open calls of a thread */
 #define OPEN_MAX 65536
+#define GIVEN_UP 1 /* in place of a stub */
 
 static inline uint64_t read_clock(void)
 {
@@ -117,24 +118,31 @@ static void drop_call(struct thread *t)
 	__asm__ volatile("subq %1, %0" : "+m"(t->open) : "i"(sizeof(*t->open)) : "memory");
 }
 
+static void leave_call(struct thread *t)
+{
+	if (t->open->sp && t->open->stub != GIVEN_UP)
+		t->open->counter->left++;
+	drop_call(t);
+}
+
 /* Removes the newest ones, down to this one. */
 static void leave_calls(struct thread *t, struct open_call *last)
 {
-	while (t->open && t->open >= last && t->open->sp != ~0ULL) {
-		if (t->open->sp && t->open->stub)
-			t->open->counter->left++;
-		drop_call(t);
-	}
+	while (t->open && t->open >= last && t->open->sp != ~0ULL)
+		leave_call(t);
 }
 
-/* Their ends will not be seen, or would be wrong: those below a stack pointer. */
+/* The ends of calls below a stack pointer will not be seen, or would be wrong. */
 static void give_up_calls(struct thread *t, uint64_t sp)
 {
-	for (struct open_call *c = t->open; c && c->sp != ~0ULL; c--)
-		if (c->sp && c->sp < sp && c->stub) {
-			c->stub = 0;
+	while (t->open && t->open->sp < sp && t->open->sp != ~0ULL)
+		leave_call(t);
+	for (struct open_call *c = t->open; c && c->sp != ~0ULL; c--) {
+		if (c->sp && c->sp < sp && c->stub != GIVEN_UP) {
+			c->stub = GIVEN_UP;
 			c->counter->left++;
 		}
+	}
 }
 
 /* Gives the thread room for more. Below the first call is one that is never reached. If there are
@@ -195,10 +203,11 @@ static void open_call(struct thread *t, const uint64_t *at, uint64_t stub,
 	}
 	__asm__ volatile("addq %1, %0" : "+m"(t->open) : "i"(sizeof(*c)) : "memory");
 	c = t->open;
-	c->stub = stub;
+	c->stub = 0;
 	c->counter = counter;
-	c->begin = read_clock();
 	__atomic_store_n(&c->sp, sp, __ATOMIC_RELEASE);
+	c->begin = read_clock();
+	__atomic_store_n(&c->stub, stub, __ATOMIC_RELEASE);
 }
 
 /* ---- the engine ------------------------------------------------------------------ */
