@@ -113,8 +113,9 @@ static bool parse_slot(const struct elf_module *m, const struct pcce_table_site 
 		return false;
 	e->n = s->undone;
 	e->behind = e->slot + (s->undone >= JUMP ? s->undone : s->after_len);
+	/* Nops, and a jump over many. */
 	if (!s->undone)
-		return s->kind == PCCE_KIND_NONE && x86_only_nops(code, s->after_len);
+		return s->kind == PCCE_KIND_NONE;
 	if (s->kind == PCCE_KIND_PUSH)
 		return parse_pop(code, s->undone, e);
 	/* One instruction without a distance. */

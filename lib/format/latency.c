@@ -7,7 +7,7 @@
  *      1000   1.21 s    1.21 ms   1.10 ms   1.90 ms   2.31 ms   2.44 ms   2.45 ms  handle
  *       700   1.01 s    1.44 ms   ...                                              main → handle
  *
- * Counts, totals, and the least and longest durations are exact. A percentile is the end of its
+ * Counts, totals, and the longest durations are exact. A percentile is the end of its
  * bucket, which is at most a sixteenth above.
  */
 #include <errno.h>
@@ -226,8 +226,8 @@ static void print_exceptions(const struct durations *d, const char *name, FILE *
 
 	if (d->no_end)
 		fprintf(out,
-			"%10llu more executions of %s have no durations: code that pcce did not "
-			"compile called them\n",
+			"%10llu more executions of %s have no durations: libraries, or code that "
+			"pcce did not compile, called them\n",
 			(unsigned long long)d->no_end, name);
 	if (d->left)
 		fprintf(out,

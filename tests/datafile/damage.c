@@ -17,6 +17,7 @@
 #include <zlib.h>
 
 #include <pcce/datafile.h>
+#include <pcce/duration.h>
 
 struct file {
 	uint8_t *bytes;
@@ -353,6 +354,44 @@ CASE(wait_with_unknown_end)
 
 	put_in(f, at, &w, sizeof(w));
 	reseal(f, at);
+}
+
+/* Puts durations with two buckets before the first sample. */
+static void put_durations(struct file *f, uint64_t ended, uint32_t n, uint32_t first,
+			  uint32_t second)
+{
+	struct {
+		struct pcce_rec_durations rec;
+		struct pcce_duration_count of[2];
+	} d = {.rec = {.durations = {.ended = ended, .n = n}},
+	       .of = {{.bucket = first, .count = 3}, {.bucket = second, .count = 4}}};
+	size_t at = FIRST(SAMPLE);
+
+	d.rec.rec.type = PCCE_REC_DURATIONS;
+	d.rec.rec.size = sizeof(d);
+	put_in(f, at, &d, sizeof(d));
+	reseal(f, at);
+}
+
+CASE(durations_more_buckets)
+{
+	put_durations(f, 7, 3, 8, 9);
+}
+CASE(durations_huge)
+{
+	put_durations(f, 7, 0x10000002, 8, 9);
+}
+CASE(durations_out_of_order)
+{
+	put_durations(f, 7, 2, 9, 8);
+}
+CASE(durations_unknown_bucket)
+{
+	put_durations(f, 7, 2, 8, PCCE_DURATION_BUCKETS);
+}
+CASE(durations_that_do_not_add_up)
+{
+	put_durations(f, 8, 2, 8, 9);
 }
 CASE(after_the_end)
 {

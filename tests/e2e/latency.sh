@@ -75,6 +75,20 @@ pcce-report -q -i beside.data --event=1 --stats >beside.stats
 is "samples beside: no context differs from the real stack" \
 	"$(sed -n 's/^mismatches: //p' beside.stats)" 0
 
+# Guards by a recording: of a call and of a tail call.
+check "guarded: the program is built" build guarded "$top/tests/e2e/latency/guarded.c" -O2
+pcce-record -q -b self -F 4999 -o guarded.data ./guarded 1000000 >/dev/null 2>log
+check "guarded: it is encoded by a recording" pcce-encode --profile=guarded.data guarded
+is "guarded: it has guards" "$(pcce-encode --dump guarded | grep -c '^guards.*: [1-9]')" 2
+record guarded --latency=mostly,seldom ./guarded 10000
+is "guarded: all executions end" "$(awk '/ (mostly|seldom)$/ { print $1, $NF }
+	/more/ && !/contexts/' guarded.text)" "18000 mostly
+9000 mostly
+9000 mostly
+2000 seldom
+1000 seldom
+1000 seldom"
+
 # Signals at any instruction, also of the engine and its stubs, while the handler is timed, too.
 check "the program is built" build interrupted "$top/tests/e2e/latency/interrupted.cc" -O2
 record interrupted "--latency=leaf -F 4999 -b self --verify" ./interrupted 50000
