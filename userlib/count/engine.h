@@ -149,8 +149,8 @@ struct thread {
 	/* The exact engine has: */
 	uint32_t weight;     /* a call's; 0: the burst is skipped. 1 without adaptive bursts */
 	struct begun *begun; /* see adaptive.c */
-	/* Of --latency: behind the last call that there is room for. */
-	struct open_call *open_end;
+	/* Of --latency: below the first call, and behind the last one that there is room for. */
+	struct open_call *open_first, *open_end;
 	struct pcce_count_block *bucket_block;
 };
 

@@ -69,11 +69,13 @@ static const struct pcce_count_node *find_all_entries(struct thread *t, const st
 {
 	uint64_t segment = p->position >> (32 + PCCE_PLACE_SHIFT);
 	const struct pcce_count_node *n;
+	struct pcce_count_node **at;
 
 	t->trusted = 0;
 	n = find_stack(t, p);
-	if (n && segment && segment < t->segments && t->at[segment * PCCE_SEGMENT_ENTRIES])
-		remember_below(t, p, t->at[segment * PCCE_SEGMENT_ENTRIES]);
+	at = t->at;
+	if (n && at && segment && segment < t->segments && at[segment * PCCE_SEGMENT_ENTRIES])
+		remember_below(t, p, at[segment * PCCE_SEGMENT_ENTRIES]);
 	return n;
 }
 
@@ -112,62 +114,105 @@ static struct pcce_count_counter *count_entry(struct thread *t, const struct pcc
 
 /* ---- open calls ------------------------------------------------------------------ */
 
-static void drop_call(struct thread *t)
+/*
+ * If a handler has forked, all is zeros in the child, also what lies below the first open call. So
+ * each of the two ends is loaded once, the lower one first. The newest call changes only if it is
+ * still the same.
+ */
+static struct open_call *lowest_call(const struct thread *t)
 {
-	t->open->sp = 0;
-	__asm__ volatile("subq %1, %0" : "+m"(t->open) : "i"(sizeof(*t->open)) : "memory");
+	return __atomic_load_n(&t->open_first, __ATOMIC_ACQUIRE);
 }
 
-static void leave_call(struct thread *t)
+static struct open_call *newest_call(const struct thread *t)
 {
-	if (t->open->sp && t->open->stub != GIVEN_UP)
-		t->open->counter->left++;
-	drop_call(t);
+	return __atomic_load_n(&t->open, __ATOMIC_ACQUIRE);
 }
 
-/* Removes the newest ones, down to this one. */
-static void leave_calls(struct thread *t, struct open_call *last)
+static int change_newest(struct thread *t, struct open_call *before, struct open_call *now)
 {
-	while (t->open && t->open >= last && t->open->sp != ~0ULL)
-		leave_call(t);
+	uint8_t done;
+
+	__asm__ volatile("cmpxchgq %3, %0"
+			 : "+m"(t->open), "+a"(before), "=@ccz"(done)
+			 : "r"(now)
+			 : "memory");
+	return done;
+}
+
+/* The newest call whose return address is not below a stack pointer. NULL: there is none. */
+static struct open_call *find_call(const struct thread *t, uint64_t sp)
+{
+	const struct open_call *first = lowest_call(t);
+	struct open_call *c = newest_call(t);
+
+	while (c > first && c->sp < sp)
+		c--;
+	return c > first ? c : NULL;
+}
+
+static void count_left(struct open_call *c)
+{
+	struct pcce_count_timed_counter *counter = c->counter;
+
+	if (c->sp && c->stub != GIVEN_UP && counter)
+		counter->left++;
+}
+
+/* Removes the newest calls that are above this one. */
+static void leave_calls(struct thread *t, const struct open_call *last)
+{
+	struct open_call *c;
+
+	while ((c = newest_call(t)) > last) {
+		count_left(c);
+		c->sp = 0;
+		change_newest(t, c, c - 1);
+	}
 }
 
 /* The ends of calls below a stack pointer will not be seen, or would be wrong. */
 static void give_up_calls(struct thread *t, uint64_t sp)
 {
-	while (t->open && t->open->sp < sp && t->open->sp != ~0ULL)
-		leave_call(t);
-	for (struct open_call *c = t->open; c && c->sp != ~0ULL; c--) {
-		if (c->sp && c->sp < sp && c->stub != GIVEN_UP) {
+	const struct open_call *first = lowest_call(t);
+	struct open_call *last = find_call(t, sp), *c;
+
+	leave_calls(t, last ? last : first);
+	for (c = newest_call(t); first && c > first; c--) {
+		if (c->sp < sp) {
+			count_left(c);
 			c->stub = GIVEN_UP;
-			c->counter->left++;
 		}
 	}
 }
 
-/* Gives the thread room for more. Below the first call is one that is never reached. If there are
- * too many, all are left. */
+/* Gives the thread room for more. If there are too many, all are left. */
 static int make_open_room(struct thread *t)
 {
-	uint64_t n = t->open ? (uint64_t)(t->open_end - t->open) : 0, used = 0, size = OPEN_FIRST;
-	struct open_call *calls;
+	struct open_call *first = lowest_call(t), *newest = newest_call(t), *calls;
+	uint64_t used = newest > first ? (uint64_t)(newest - first) : 0, size = OPEN_FIRST;
 
-	if (n > 1)
+	if (newest && newest + 1 < t->open_end)
 		return 1;
-	for (const struct open_call *c = t->open; c && c->sp != ~0ULL; c--)
-		used++;
+	/* A handler has forked, and this is the child: new memory would be that of the thread. */
+	if (!t->segments)
+		return 0;
 	while (size < 2 * (used + 1))
 		size *= 2;
 	calls = size <= OPEN_MAX ? take_memory(size * sizeof(*calls)) : NULL;
-	if (!calls && n)
-		leave_calls(t, t->open - used + 1);
+	if (!calls && newest)
+		leave_calls(t, first);
 	if (!calls)
-		return n != 0;
+		return newest != NULL;
+	for (uint64_t i = 1; i <= used; i++)
+		calls[i] = first[i];
+	/* Other calls than timed ones mostly need no more than this comparison: latency_end. */
 	calls[0].sp = ~0ULL;
-	for (uint64_t i = 0; i < used; i++)
-		calls[1 + i] = t->open[(int64_t)i + 1 - (int64_t)used];
+	/* What a handler opens in between is not found again. */
+	t->open_end = NULL;
+	t->open_first = calls;
+	__atomic_store_n(&t->open, calls + used, __ATOMIC_RELEASE);
 	t->open_end = calls + size;
-	t->open = calls + used;
 	return 1;
 }
 
@@ -191,18 +236,16 @@ static void open_call(struct thread *t, const uint64_t *at, uint64_t stub,
 		      struct pcce_count_timed_counter *counter)
 {
 	uint64_t sp = (uint64_t)at;
-	struct open_call *c = t->open;
+	struct open_call *c = find_call(t, sp);
 
-	while (c && c->sp < sp)
-		c--;
 	if (c && c->sp == sp)
-		leave_calls(t, c);
-	if (!make_open_room(t)) {
+		leave_calls(t, c - 1);
+	c = make_open_room(t) ? newest_call(t) : NULL;
+	if (!c || !change_newest(t, c, c + 1)) {
 		counter->left++;
 		return;
 	}
-	__asm__ volatile("addq %1, %0" : "+m"(t->open) : "i"(sizeof(*c)) : "memory");
-	c = t->open;
+	c++;
 	c->stub = 0;
 	c->counter = counter;
 	__atomic_store_n(&c->sp, sp, __ATOMIC_RELEASE);
@@ -279,19 +322,20 @@ void end_latency(uint64_t sp, uint64_t stub)
 	uint64_t now = read_clock();
 	struct pcce_page *p = page();
 	struct thread *t = (struct thread *)p->counting;
-	struct open_call *c = t && !is_shared(p) ? t->open : NULL;
+	struct open_call *c = t && !is_shared(p) ? find_call(t, sp) : NULL;
+	struct pcce_count_timed_counter *counter;
+	uint64_t begin;
 
-	while (c && c->sp < sp)
-		c--;
 	if (!c || c->sp != sp)
 		return;
-	if (c->stub != stub) {
-		leave_calls(t, c);
+	begin = c->begin;
+	counter = c->stub == stub ? c->counter : NULL;
+	leave_calls(t, counter ? c : c - 1);
+	if (!counter)
 		return;
-	}
-	leave_calls(t, c + 1);
-	drop_call(t);
-	end_call(t, c->counter, now - c->begin);
+	c->sp = 0;
+	change_newest(t, c, c - 1);
+	end_call(t, counter, now - begin);
 }
 
 /* A jump or an exception has landed. */
