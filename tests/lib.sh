@@ -215,7 +215,7 @@ sources_in() {
 	cd "$scratch" || exit 1
 }
 
-# wait_for_samples DATA N [OPTION...]: waits until a running recording holds N samples, of those that
+# wait_for_samples DATA N [OPTION...]: waits until a running recording holds N of the samples that
 # pcce-report shows with these options
 wait_for_samples() {
 	local i n

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "filter/disk_room.h"
 
-#define STEP (64u << 10)	       /* bytes */
+#define STEP (64u << 10)       /* bytes */
 #define ROOM_AT_END (4u << 20) /* bytes, for source lines and the like */
 
 struct disk_room {

@@ -259,8 +259,16 @@ static void print_contexts(const struct latencies *l, const struct durations *al
 			(unsigned long long)left_out, o->min_percent);
 }
 
+static void print_head(FILE *out)
+{
+	fprintf(out, "%10s%10s%10s%10s%10s%10s%10s%10s  %s\n", "count", "total", "mean", "p50",
+		"p90", "p99", "p99.9", "max", "function, and below its contexts");
+}
+
 static void print_functions(const struct latencies *l, const struct format_options *o, FILE *out)
 {
+	if (!l->n_functions)
+		print_head(out);
 	for (size_t i = 0; i < l->n_functions; i++) {
 		const struct durations *d = l->functions[i];
 		char buffer[1024];
@@ -268,9 +276,9 @@ static void print_functions(const struct latencies *l, const struct format_optio
 
 		name = text_clean(symbol_table_string(l->p->names, d->name), buffer,
 				  sizeof(buffer));
-		fprintf(out, "%s%10s%10s%10s%10s%10s%10s%10s%10s  %s\n", i ? "\n" : "", "count",
-			"total", "mean", "p50", "p90", "p99", "p99.9", "max",
-			"function, and below its contexts");
+		if (i)
+			putc('\n', out);
+		print_head(out);
 		print_row(d, name, out);
 		print_contexts(l, d, o, out);
 		print_exceptions(d, name, out);

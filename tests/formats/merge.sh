@@ -78,7 +78,8 @@ says "merge: a recording without records" 1 \
 	"cannot merge header.data: it ends after its header" pcce-merge -o x.m header.data
 says "merge: one after another" 1 \
 	"cannot merge header.data: it ends after its header" pcce-merge -o x.m small.data header.data
-head -c $(($(stat -c %s small.data) - 100)) small.data >cut.data
+generate_unpacked small unpacked.data
+head -c $(($(stat -c %s unpacked.data) - 100)) unpacked.data >cut.data
 says "merge: a recording that was cut off" 0 "cut.data has no end record" pcce-merge -o x.m cut.data
 check "merge: no full disk is taken for success" \
 	bash -c '! pcce-merge -o /dev/full small.data 2>err.log && grep -q "No space left" err.log'

@@ -19,7 +19,7 @@ unset NO_COLOR TMUX
 
 build_generator
 for kind in small heavy threads empty; do
-	./generate $kind $kind.data || not_ok "generate $kind"
+	generate_unpacked $kind $kind.data || not_ok "generate $kind"
 done
 mkdir -p source/demo
 for f in main parse eval; do
