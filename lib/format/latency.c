@@ -259,7 +259,7 @@ static void print_contexts(const struct latencies *l, const struct durations *al
 			(unsigned long long)left_out, o->min_percent);
 }
 
-static void print_head(FILE *out)
+static void print_headline(FILE *out)
 {
 	fprintf(out, "%10s%10s%10s%10s%10s%10s%10s%10s  %s\n", "count", "total", "mean", "p50",
 		"p90", "p99", "p99.9", "max", "function, and below its contexts");
@@ -268,7 +268,7 @@ static void print_head(FILE *out)
 static void print_functions(const struct latencies *l, const struct format_options *o, FILE *out)
 {
 	if (!l->n_functions)
-		print_head(out);
+		print_headline(out);
 	for (size_t i = 0; i < l->n_functions; i++) {
 		const struct durations *d = l->functions[i];
 		char buffer[1024];
@@ -278,7 +278,7 @@ static void print_functions(const struct latencies *l, const struct format_optio
 				  sizeof(buffer));
 		if (i)
 			putc('\n', out);
-		print_head(out);
+		print_headline(out);
 		print_row(d, name, out);
 		print_contexts(l, d, o, out);
 		print_exceptions(d, name, out);
