@@ -393,6 +393,53 @@ CASE(durations_that_do_not_add_up)
 {
 	put_durations(f, 8, 2, 8, 9);
 }
+/* Puts a set of labels, "k" and "v", before the first sample, which has the set `of`. */
+static void put_labels(struct file *f, struct pcce_rec_labels fields, const char text[8],
+		       uint32_t of)
+{
+	struct {
+		struct pcce_rec_labels rec;
+		char text[8];
+	} l = {.rec = fields};
+	struct pcce_rec_labeled labeled = {
+		.rec = {.type = PCCE_REC_LABELED, .size = sizeof(labeled)}, .number = of};
+	size_t at = FIRST(SAMPLE);
+
+	l.rec.rec.type = PCCE_REC_LABELS;
+	l.rec.rec.size = sizeof(l);
+	memcpy(l.text, text, sizeof(l.text));
+	put_in(f, at, &labeled, sizeof(labeled));
+	reseal(f, at);
+	put_in(f, at, &l, sizeof(l));
+	reseal(f, at);
+}
+
+#define LABELS(...) ((struct pcce_rec_labels){.n = 1, .bytes = 4, __VA_ARGS__})
+
+CASE(labels_out_of_order)
+{
+	put_labels(f, LABELS(.number = 1), "k\0v\0\0\0\0", 0);
+}
+CASE(labels_more_bytes)
+{
+	put_labels(f, LABELS(.number = 0, .bytes = 12), "k\0v\0\0\0\0", 0);
+}
+CASE(labels_bytes_huge)
+{
+	put_labels(f, LABELS(.number = 0, .bytes = 0xfffffffc), "k\0v\0\0\0\0", 0);
+}
+CASE(labels_more)
+{
+	put_labels(f, LABELS(.number = 0, .n = 2), "k\0v\0\0\0\0", 0);
+}
+CASE(labels_without_end)
+{
+	put_labels(f, LABELS(.number = 0, .bytes = 5), "k\0v\0x\0\0", 0);
+}
+CASE(labels_missing)
+{
+	put_labels(f, LABELS(.number = 0), "k\0v\0\0\0\0", 1);
+}
 CASE(after_the_end)
 {
 	size_t at = FIRST(INFO), size = record_at(f, at)->size;
@@ -516,11 +563,9 @@ CASE(packed_only_samples)
 
 	pack(f, FIRST(SAMPLE), second);
 }
-/* Packs the first sample without compression and without its last bytes, and gives it. */
-static struct pcce_record *stored(struct file *f, uint32_t less)
+/* Packs the first n bytes of a record of `whole` bytes, without compression. */
+static void store(struct file *f, size_t at, uint32_t whole, uint32_t n)
 {
-	size_t at = FIRST(SAMPLE);
-	uint32_t whole = record_at(f, at)->size, n = whole - less;
 	struct {
 		struct pcce_rec_packed head;
 		uint8_t final, size[4], data[4096];
@@ -538,7 +583,6 @@ static struct pcce_record *stored(struct file *f, uint32_t less)
 	put_in(f, at, &p, p.head.rec.size);
 	reseal(f, at);
 	header(f)->features |= PCCE_FEATURE_PACKED;
-	return (struct pcce_record *)(f->bytes + at + sizeof(p.head) + 5);
 }
 
 CASE(packed_unannounced)
@@ -598,21 +642,31 @@ CASE(packed_twice)
 }
 CASE(packed_stored)
 {
-	stored(f, 0)->crc = 0, reseal(f, FIRST(PACKED));
+	struct pcce_record *rec = record_at(f, FIRST(SAMPLE));
+
+	rec->crc = 0;
+	store(f, FIRST(SAMPLE), rec->size, rec->size);
 }
 CASE(packed_with_checksum)
 {
-	stored(f, 0);
+	uint32_t whole = record_at(f, FIRST(SAMPLE))->size;
+
+	store(f, FIRST(SAMPLE), whole, whole);
 }
 CASE(packed_size_zero)
 {
-	struct pcce_record *rec = stored(f, 0);
+	size_t at = FIRST(SAMPLE);
+	uint32_t whole = record_at(f, at)->size;
 
-	rec->crc = rec->size = 0, reseal(f, FIRST(PACKED));
+	record_at(f, at)->crc = record_at(f, at)->size = 0;
+	store(f, at, whole, whole);
 }
 CASE(packed_size_beyond)
 {
-	stored(f, 8)->crc = 0, reseal(f, FIRST(PACKED));
+	struct pcce_record *rec = record_at(f, FIRST(SAMPLE));
+
+	rec->crc = 0;
+	store(f, FIRST(SAMPLE), rec->size, rec->size - 8);
 }
 CASE(packed_after_the_end)
 
@@ -700,6 +754,17 @@ static const struct {
 	ERROR(kernel_stack_empty),
 	ERROR(kernel_stack_missing),
 	ERROR(wait_with_unknown_end),
+	ERROR(durations_more_buckets),
+	ERROR(durations_huge),
+	ERROR(durations_out_of_order),
+	ERROR(durations_unknown_bucket),
+	ERROR(durations_that_do_not_add_up),
+	ERROR(labels_out_of_order),
+	ERROR(labels_more_bytes),
+	ERROR(labels_bytes_huge),
+	ERROR(labels_more),
+	ERROR(labels_without_end),
+	ERROR(labels_missing),
 	ERROR(after_the_end),
 	ERROR(record_taken_out_halfway),
 	ERROR(bytes_put_in),

@@ -10,7 +10,7 @@ frequency=2000
 cd "$scratch" || exit 1
 own=$top/tests/e2e/own/own.c
 hidden=$top/tests/e2e/hidden
-all=$(grep -v '^pcce_' "$top/userlib/libpcce.exports")
+all=$(grep -v '^pcce_\|^otel_' "$top/userlib/libpcce.exports") # functions
 cflags="-O2 -g $(pcce-config --cflags)"
 ldflags="$(pcce-config --ldflags) -pthread -ldl"
 

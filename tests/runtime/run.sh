@@ -65,7 +65,7 @@ done
 # All of these two archives is in each program (bench/README.md).
 bytes=$(size -A "$lib"/libpcce.a "$lib"/libpcce_jump.a |
 	awk '$1 == ".text" { n += $2 } END { print n }')
-check "the code of a program's runtime has less than 69000 bytes ($bytes)" [ "$bytes" -lt 69000 ]
+check "the code of a program's runtime has less than 71000 bytes ($bytes)" [ "$bytes" -lt 71000 ]
 
 # ---- the sections that pcce-encode needs, through all linkers ------------------------
 
