@@ -141,11 +141,16 @@ build_generator() {
 	build_with_tools generate "$top/tests/report/generate.c" "$top/tests/unit/table_builder.c"
 }
 
-# generate_unpacked KIND FILE: a recording of ./generate, whose records tests can find and change,
-# and whose size does not depend on libdeflate
-generate_unpacked() {
+# unpacked FROM TO: copies a recording with unpacked records, which tests can find and change
+unpacked() {
 	[ -e unpack ] || build_with_tools unpack "$top/tests/datafile/unpack.c"
-	./generate "$1" "$2.packed" && ./unpack "$2.packed" "$2"
+	./unpack "$1" "$2"
+}
+
+# generate_unpacked KIND FILE: such a recording of ./generate.  Its size does not depend on
+# libdeflate.
+generate_unpacked() {
+	./generate "$1" "$2.packed" && unpacked "$2.packed" "$2"
 }
 
 # assemble OPTION... FILE.s: assembles a file that includes tests/site_records.inc

@@ -76,7 +76,8 @@ for event in 0 1 2; do
 done
 
 # Only INFO, and a part of the next record.
-head -c $((40 + $(od -An -tu4 -j 36 -N 4 several.data))) several.data >begun.data
+unpacked several.data unpacked.data
+head -c $((40 + $(od -An -tu4 -j 36 -N 4 unpacked.data))) unpacked.data >begun.data
 check "... after one that was cut off at its beginning" \
 	pcce-merge -q -o begun-too.data begun.data several.data
 is "... with all rates" "$(pcce-report -q -i begun-too.data --event='*' --stdio | grep '^all events')" \
