@@ -452,6 +452,7 @@ static int switch_output(struct recorder *r)
 	}
 	datafile_writer_close(r->writer);
 	r->writer = writer;
+	r->flush_due = 0;
 	err = windows_switch(r->chain.windows, writer);
 	return err ? err : write_info(r->chain.first, r->options, r->config, r->active.ops);
 }
@@ -552,9 +553,10 @@ static int record_step(void *recorder, int ms)
 
 	watch_image(r);
 	watch_tracers(r);
-	err = r->active.ops->poll(r->active.sampler, r->chain.first, over ? 0 : ms);
+	/* At first what the file is, before anything can end the recorder. */
+	err = flush_sometimes(r);
 	if (!err)
-		err = flush_sometimes(r);
+		err = r->active.ops->poll(r->active.sampler, r->chain.first, over ? 0 : ms);
 	if (err || over)
 		return err ? err : 1;
 	if (window_is_over(r))

@@ -10,74 +10,9 @@
  * case says so, the checksum is corrected, so that the intended check meets the damage.
  */
 #include <errno.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <zlib.h>
-
-#include <pcce/datafile.h>
 #include <pcce/duration.h>
 
-struct file {
-	uint8_t *bytes;
-	size_t size;
-};
-
-static struct pcce_record *record_at(const struct file *f, size_t at)
-{
-	return (struct pcce_record *)(f->bytes + at);
-}
-
-/* Returns the position of the n-th record of a type (0: the first), or 0. */
-static size_t find(const struct file *f, uint32_t type, int n)
-{
-	size_t at;
-
-	for (at = sizeof(struct pcce_file_header); at + sizeof(struct pcce_record) <= f->size;
-	     at += record_at(f, at)->size)
-		if (record_at(f, at)->type == type && !n--)
-			return at;
-	fprintf(stderr, "damage: the good file has no record of type %u\n", type);
-	exit(2);
-}
-
-static void reseal(struct file *f, size_t at)
-{
-	struct pcce_record *rec = record_at(f, at);
-
-	rec->crc = 0;
-	rec->crc = (uint32_t)crc32(0, (const Bytef *)rec, rec->size);
-}
-
-static struct pcce_file_header *header(struct file *f)
-{
-	return (struct pcce_file_header *)f->bytes;
-}
-
-static void cut_to(struct file *f, size_t size)
-{
-	f->size = size;
-}
-
-/* Removes n bytes. */
-static void cut_out(struct file *f, size_t at, size_t n)
-{
-	memmove(f->bytes + at, f->bytes + at + n, f->size - at - n);
-	f->size -= n;
-}
-
-/* Inserts n bytes, for which there is room. */
-static void put_in(struct file *f, size_t at, const void *bytes, size_t n)
-{
-	memmove(f->bytes + at + n, f->bytes + at, f->size - at);
-	memcpy(f->bytes + at, bytes, n);
-	f->size += n;
-}
-
-#define CASE(name) static void name(struct file *f)
-#define FIRST(type) find(f, PCCE_REC_##type, 0)
-#define REC(type, at) ((struct pcce_rec_##type *)(f->bytes + (at)))
+#include "tests/datafile/damage.h"
 
 CASE(empty_file)
 {
@@ -505,202 +440,7 @@ CASE(more_zeros_at_the_end)
 	f->size += 4000;
 }
 
-/* Packs the records from `from` to `to`, at most 1 MiB, into one. */
-static void pack(struct file *f, size_t from, size_t to)
-{
-	static struct {
-		struct pcce_rec_packed head;
-		uint8_t data[1 << 20];
-	} p;
-	z_stream z = {.next_in = f->bytes + from,
-		      .avail_in = (uInt)(to - from),
-		      .next_out = p.data,
-		      .avail_out = sizeof(p.data)};
-
-	for (size_t at = from; at < to; at += record_at(f, at)->size)
-		record_at(f, at)->crc = 0;
-	memset(&p, 0, sizeof(p));
-	deflateInit2(&z, 1, Z_DEFLATED, -15, 9, Z_DEFAULT_STRATEGY);
-	if (deflate(&z, Z_FINISH) != Z_STREAM_END) {
-		fputs("damage: the good file is too large\n", stderr);
-		exit(2);
-	}
-	p.head = (struct pcce_rec_packed){
-		.rec.type = PCCE_REC_PACKED,
-		.rec.size = (uint32_t)(sizeof(p.head) + (z.total_out + 7) / 8 * 8),
-		.packed = (uint32_t)z.total_out,
-		.unpacked = (uint32_t)(to - from),
-	};
-	deflateEnd(&z);
-	cut_out(f, from, to - from);
-	put_in(f, from, &p, p.head.rec.size);
-	reseal(f, from);
-	header(f)->features |= PCCE_FEATURE_PACKED;
-}
-
-#define RECORDS sizeof(struct pcce_file_header)
-
-/* Packs the whole file, and gives the packed record. */
-static struct pcce_rec_packed *packed(struct file *f)
-{
-	pack(f, RECORDS, f->size);
-	return REC(packed, RECORDS);
-}
-
-CASE(packed_whole)
-{
-	packed(f);
-}
-CASE(packed_in_parts)
-{
-	pack(f, FIRST(SYMBOL), f->size);
-	pack(f, FIRST(SAMPLE), FIRST(PACKED));
-	pack(f, RECORDS, FIRST(PACKED));
-}
-CASE(packed_only_samples)
-{
-	size_t second = find(f, PCCE_REC_SAMPLE, 1);
-
-	pack(f, FIRST(SAMPLE), second);
-}
-/* Packs the first n bytes of a record of `whole` bytes, without compression. */
-static void store(struct file *f, size_t at, uint32_t whole, uint32_t n)
-{
-	struct {
-		struct pcce_rec_packed head;
-		uint8_t final, size[4], data[4096];
-	} __attribute__((packed)) p = {
-		.head = {.rec.type = PCCE_REC_PACKED,
-			 .rec.size = (uint32_t)(sizeof(p.head) + (n + 5 + 7) / 8 * 8),
-			 .packed = n + 5,
-			 .unpacked = n},
-		.final = 1,
-		.size = {(uint8_t)n, (uint8_t)(n >> 8), (uint8_t)~n, (uint8_t)(~n >> 8)},
-	};
-
-	memcpy(p.data, f->bytes + at, n);
-	cut_out(f, at, whole);
-	put_in(f, at, &p, p.head.rec.size);
-	reseal(f, at);
-	header(f)->features |= PCCE_FEATURE_PACKED;
-}
-
-CASE(packed_unannounced)
-
-{
-	packed(f);
-	header(f)->features = 0;
-}
-CASE(packed_wrong_crc)
-{
-	packed(f)->rec.crc ^= 1;
-}
-CASE(packed_more)
-{
-	packed(f)->packed += 8, reseal(f, RECORDS);
-}
-CASE(packed_less)
-{
-	packed(f)->packed -= 8, reseal(f, RECORDS);
-}
-CASE(packed_nothing)
-{
-	packed(f)->packed = 0, reseal(f, RECORDS);
-}
-CASE(packed_unpacks_more)
-{
-	packed(f)->unpacked += 8, reseal(f, RECORDS);
-}
-CASE(packed_unpacks_less)
-{
-	packed(f)->unpacked -= 8, reseal(f, RECORDS);
-}
-CASE(packed_unpacks_odd)
-{
-	packed(f)->unpacked -= 1, reseal(f, RECORDS);
-}
-CASE(packed_unpacks_nothing)
-{
-	packed(f)->unpacked = 0, reseal(f, RECORDS);
-}
-CASE(packed_unpacks_huge)
-{
-	packed(f)->unpacked = 0xfffffff8, reseal(f, RECORDS);
-}
-CASE(packed_unpacks_too_well)
-{
-	packed(f)->unpacked = PCCE_RECORD_MAX, reseal(f, RECORDS);
-}
-CASE(packed_flipped_bit)
-{
-	((uint8_t *)(packed(f) + 1))[100] ^= 4, reseal(f, RECORDS);
-}
-CASE(packed_twice)
-{
-	pack(f, FIRST(SAMPLE), f->size);
-	pack(f, FIRST(PACKED), f->size);
-}
-CASE(packed_stored)
-{
-	struct pcce_record *rec = record_at(f, FIRST(SAMPLE));
-
-	rec->crc = 0;
-	store(f, FIRST(SAMPLE), rec->size, rec->size);
-}
-CASE(packed_with_checksum)
-{
-	uint32_t whole = record_at(f, FIRST(SAMPLE))->size;
-
-	store(f, FIRST(SAMPLE), whole, whole);
-}
-CASE(packed_size_zero)
-{
-	size_t at = FIRST(SAMPLE);
-	uint32_t whole = record_at(f, at)->size;
-
-	record_at(f, at)->crc = record_at(f, at)->size = 0;
-	store(f, at, whole, whole);
-}
-CASE(packed_size_beyond)
-{
-	struct pcce_record *rec = record_at(f, FIRST(SAMPLE));
-
-	rec->crc = 0;
-	store(f, FIRST(SAMPLE), rec->size, rec->size - 8);
-}
-CASE(packed_after_the_end)
-
-{
-	size_t end = FIRST(END), size = record_at(f, end)->size;
-
-	put_in(f, f->size, f->bytes + end, size);
-	pack(f, end, f->size);
-}
-CASE(packed_cut)
-{
-	size_t at = FIRST(SAMPLE);
-
-	pack(f, at, f->size);
-	cut_to(f, f->size - 9);
-}
-
-#define ERROR(name)                  \
-	{                            \
-#name, "error", name \
-	}
-#define GOOD(name)                  \
-	{                           \
-#name, "good", name \
-	}
-#define CUT(name)                  \
-	{                          \
-#name, "cut", name \
-	}
-
-static const struct {
-	const char *name, *wanted;
-	void (*apply)(struct file *f);
-} cases[] = {
+static const struct damage_case cases[] = {
 	ERROR(empty_file),
 	ERROR(one_byte),
 	ERROR(half_magic),
@@ -779,28 +519,6 @@ static const struct {
 	CUT(cut_without_end),
 	CUT(zeros_at_the_end),
 	CUT(more_zeros_at_the_end),
-	GOOD(packed_whole),
-	GOOD(packed_in_parts),
-	GOOD(packed_only_samples),
-	ERROR(packed_unannounced),
-	ERROR(packed_wrong_crc),
-	ERROR(packed_more),
-	ERROR(packed_less),
-	ERROR(packed_nothing),
-	ERROR(packed_unpacks_more),
-	ERROR(packed_unpacks_less),
-	ERROR(packed_unpacks_odd),
-	ERROR(packed_unpacks_nothing),
-	ERROR(packed_unpacks_huge),
-	ERROR(packed_unpacks_too_well),
-	ERROR(packed_flipped_bit),
-	ERROR(packed_twice),
-	GOOD(packed_stored),
-	ERROR(packed_with_checksum),
-	ERROR(packed_size_zero),
-	ERROR(packed_size_beyond),
-	ERROR(packed_after_the_end),
-	CUT(packed_cut),
 };
 
 static void *read_file(const char *path, size_t *size)
@@ -817,9 +535,29 @@ static void *read_file(const char *path, size_t *size)
 	return bytes;
 }
 
+/* Writes the copy of a case. */
+static void apply(const struct damage_case *c, const struct file *original, const char *directory)
+{
+	char path[4096];
+	FILE *out;
+	struct file copy = {.bytes = malloc(original->size + (1 << 20))};
+
+	memcpy(copy.bytes, original->bytes, original->size);
+	copy.size = original->size;
+	c->apply(&copy);
+	snprintf(path, sizeof(path), "%s/%s.data", directory, c->name);
+	out = fopen(path, "wb");
+	if (!out || fwrite(copy.bytes, 1, copy.size, out) != copy.size || fclose(out)) {
+		fprintf(stderr, "damage: %s: %s\n", path, strerror(errno));
+		exit(2);
+	}
+	printf("%s %s\n", c->name, c->wanted);
+	free(copy.bytes);
+}
+
 int main(int argc, char **argv)
 {
-	struct file original, copy;
+	struct file original;
 	size_t i;
 
 	if (argc != 3) {
@@ -827,23 +565,10 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	original.bytes = read_file(argv[1], &original.size);
-	copy.bytes = malloc(original.size + (1 << 20));
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		char path[4096];
-		FILE *out;
-
-		memcpy(copy.bytes, original.bytes, original.size);
-		copy.size = original.size;
-		cases[i].apply(&copy);
-		snprintf(path, sizeof(path), "%s/%s.data", argv[2], cases[i].name);
-		out = fopen(path, "wb");
-		if (!out || fwrite(copy.bytes, 1, copy.size, out) != copy.size || fclose(out)) {
-			fprintf(stderr, "damage: %s: %s\n", path, strerror(errno));
-			return 2;
-		}
-		printf("%s %s\n", cases[i].name, cases[i].wanted);
-	}
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		apply(&cases[i], &original, argv[2]);
+	for (i = 0; i < n_packed_cases; i++)
+		apply(&packed_cases[i], &original, argv[2]);
 	free(original.bytes);
-	free(copy.bytes);
 	return 0;
 }

@@ -11,7 +11,7 @@ here=$top/tests/datafile
 cd "$scratch" || exit 1
 
 build_generator
-build_with_tools damage -Wall -Werror "$here/damage.c"
+build_with_tools damage -Wall -Werror "$here/damage.c" "$here/damage_packed.c"
 build_with_tools dump "$here/dump.c"
 # What is recorded is as it is without sanitizers.
 flags=("${sanitize[@]}") sanitize=()

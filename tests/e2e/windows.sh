@@ -17,7 +17,7 @@ run="./work ./libplugin.so 12"
 # What a recording says, without the numbers of processes.
 shown() { # FILE [OPTION...]
 	{
-		pcce-report -i "$@" --stats
+		pcce-report -i "$@" --stats | grep -v ^bytes_per_sample
 		pcce-report -i "$@" --format=folded | sort
 		pcce-report -i "$@" --format=threads | awk '{ $3 = $4 = ""; print }' | sort
 	} 2>&1
