@@ -106,5 +106,5 @@ is "a function that does not exist: status" "$(cat none.status)" 1
 check "other engines are refused" \
 	grep -q 'cannot use --latency with --engine' <(pcce-record --latency=spin --engine=hcct ./timed 2>&1)
 pcce-report -q -i all.data --format=latency >no.text
-is "a recording without durations: no table" "$(cat no.text)" ""
+is "a recording without durations: a headline only" "$(grep -c . no.text)" 1
 done_testing
