@@ -553,7 +553,7 @@ static int record_step(void *recorder, int ms)
 
 	watch_image(r);
 	watch_tracers(r);
-	/* At first what the file is, before anything can end the recorder. */
+	/* The first flush writes what the file is, before anything can end the recorder. */
 	err = flush_sometimes(r);
 	if (!err)
 		err = r->active.ops->poll(r->active.sampler, r->chain.first, over ? 0 : ms);
